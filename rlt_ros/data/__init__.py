@@ -1,0 +1,1 @@
+"""Demonstrations, normalisation statistics, the Stage-1 checkpoint directory."""

@@ -1,0 +1,1 @@
+"""ROS nodes: parameters, topics and timers around the classes of the other packages. The only ROS code."""

@@ -1,0 +1,1 @@
+"""The agent: networks, replay, learner, checkpoint. Knows no robot and no ROS."""

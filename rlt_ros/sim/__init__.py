@@ -1,0 +1,1 @@
+"""MuJoCo Franka peg insertion, the scripted expert and the scripted operator."""

@@ -1,0 +1,71 @@
+"""Configuration dataclasses from mappings, without a silent default for a misspelt key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import yaml
+
+T = TypeVar("T")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; names the file or section, the key and the values."""
+
+
+def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
+    """Build a dataclass, nested ones included. Raises ConfigError on unknown or missing keys and on wrong types."""
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ConfigError(f"{where}: unknown key {unknown[0]!r}; known are {', '.join(known)}")
+    required = [n for n, f in known.items() if f.default is MISSING and f.default_factory is MISSING]
+    missing = [n for n in required if n not in values]
+    if missing:
+        raise ConfigError(f"{where}: missing key {missing[0]!r}")
+    built = {name: _convert(hints[name], value, f"{where}.{name}") for name, value in values.items()}
+    try:
+        return cls(**built)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{where}: {error}") from error
+
+
+def load(cls: type[T], path: Path) -> T:
+    """Build a dataclass from a YAML file."""
+    try:
+        values = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {error}") from error
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{path}: expected a mapping, found {type(values).__name__}")
+    return build(cls, values, str(path))
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    if isinstance(hint, type) and is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where}: expected a mapping, found {value!r}")
+        return build(hint, value, where)
+    origin = getattr(hint, "__origin__", None)
+    if origin is dict:
+        return dict(value)
+    if origin is tuple:
+        if not isinstance(value, (list, tuple)):
+            raise ConfigError(f"{where}: expected a list, found {value!r}")
+        items = hint.__args__
+        if len(items) == 2 and items[1] is Ellipsis:
+            return tuple(_convert(items[0], v, f"{where}[{i}]") for i, v in enumerate(value))
+        if len(items) != len(value):
+            raise ConfigError(f"{where}: expected {len(items)} values, found {len(value)}")
+        return tuple(_convert(h, v, f"{where}[{i}]") for i, (h, v) in enumerate(zip(items, value)))
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
+        raise ConfigError(f"{where}: expected {hint.__name__}, found {value!r}")
+    return value

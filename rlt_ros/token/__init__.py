@@ -1,0 +1,1 @@
+"""The RL token: encoder, decoder and their training (Stage 1)."""

@@ -1,0 +1,1 @@
+"""The VLA contract and its backends."""
