@@ -180,7 +180,8 @@ class Transition:
     actions: float32 (C, A), executed; drivers: uint8 (C,), `Driver`; rewards: float32 (C,). Entries at and beyond
     valid_horizon are zero and mean nothing. next_features_id: observation after the last valid step, 0 where terminated.
     steps_to_end: executed steps from the window's start to the end of the phase (Monte-Carlo return of a success:
-    gamma ** (steps_to_end - 1)). features: those that no earlier row of the stream has carried.
+    gamma ** (steps_to_end - 1)). last_of_phase: the phase has no further rows. features: those that no earlier row of
+    the stream has carried.
     """
 
     id: int
@@ -199,6 +200,7 @@ class Transition:
     label: Label
     steps_to_end: int
     weights_version: int
+    last_of_phase: bool = False
     features: tuple[Features, ...] = field(default=())
 
 

@@ -1,0 +1,80 @@
+"""Runs a session through the phase machine: one plan after the other, each result told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rlt_ros.loop.phase import PhaseMachine
+from rlt_ros.loop.session import Session
+from rlt_ros.types import EpisodeEvent, ExecutedStep, PolicyMode
+
+
+@dataclass(frozen=True)
+class Word:
+    """The operator's word for an observation, and the critical phases that ended with it."""
+
+    mode: PolicyMode
+    events: list[EpisodeEvent]
+
+
+class Conductor:
+    """Counts what was executed and hands labels to the session and plans to the phase machine."""
+
+    def __init__(self, machine: PhaseMachine, session: Session) -> None:
+        self.machine, self.session = machine, session
+        self._executed: ExecutedStep | None = None
+        self._phase_id = 0
+        self._phase_steps = 0
+        self._episode_steps = 0
+        self._robot_steps = 0
+        self._finished = False
+        self._plan_next()
+
+    @property
+    def finished(self) -> bool:
+        """Every episode of the session has ended."""
+        return self._finished
+
+    @property
+    def executed(self) -> ExecutedStep | None:
+        """The newest executed step."""
+        return self._executed
+
+    @property
+    def steps_in_phase(self) -> int:
+        """Steps executed in the critical phase under way or ended last."""
+        return self._phase_steps
+
+    @property
+    def robot_steps(self) -> int:
+        """Control steps since the start, evaluation included."""
+        return self._robot_steps
+
+    def add_executed(self, step: ExecutedStep) -> None:
+        """Count a step; repeated ones are ignored."""
+        if self._executed is not None and step.observation_id <= self._executed.observation_id:
+            return
+        self._executed = step
+        self._robot_steps += 1
+        self._episode_steps += 1
+        if step.phase_id and step.phase_id != self._phase_id:
+            self._phase_id, self._phase_steps = step.phase_id, 0
+        self._phase_steps += bool(step.phase_id)
+
+    def observe(self, observation_id: int, stamp: int, episode: int) -> Word:
+        """The word for an observation, after every step before it was added; the same mode again for a repeated one."""
+        mode = self.machine.observe(observation_id, stamp, episode, self._executed)
+        events = self.machine.events()
+        for event in events:
+            self.session.ended(event.label, self._steps_of(event), self._episode_steps, self.machine.intervened)
+            self._episode_steps = 0
+            self._plan_next()
+        return Word(mode, events)
+
+    def _steps_of(self, event: EpisodeEvent) -> int:
+        return self._phase_steps if event.phase_id == self._phase_id else 0
+
+    def _plan_next(self) -> None:
+        plan = self.session.next_episode()
+        self._finished = plan is None
+        self.machine.plan(plan)

@@ -1,0 +1,278 @@
+"""One control step at a time: who drives, whether it is safe, what was really done.
+
+Order of precedence (design.md 3, 7): a stop, then the reset, then what the measured state forbids, then the person, then
+the policy. Time is that of the stamps, so in lockstep ages count in steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+
+from rlt_ros.loop.chunks import ChunkQueue, ChunkRefused, Row, StaleChunk
+from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.gripper import GripperLatch
+from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.safety import Safety
+from rlt_ros.robot.state import RobotState
+from rlt_ros.types import ACTION_NAMES, GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
+
+__all__ = ["ChunkExecutor", "ChunkRefused", "HumanCommand", "StaleChunk", "StepResult"]
+
+HUMAN_TIMEOUT_NS = 100_000_000
+"""A person's command that is older has been let go of: the arm holds (field report B41)."""
+
+_KEPT_RESULTS = 64
+_POLICIES = (Driver.VLA, Driver.ACTOR)
+
+
+@dataclass(frozen=True)
+class HumanCommand:
+    """One control step commanded by a person. observation_id: that it answers, 0 for the newest. action: (7,)."""
+
+    observation_id: int
+    stamp: int
+    action: np.ndarray
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What to do and to report for one observation.
+
+    executed: None only where wants_reset: then perform the reset, tell `reset_finished` and call `step` again. target: pose
+    to send, None if nothing is sent. gripper: held state -1 or +1 to command, None without a change. notes: what the safety
+    module limited.
+    """
+
+    executed: ExecutedStep | None
+    target: Pose | None = None
+    gripper: float | None = None
+    wants_reset: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class _Reset(Enum):
+    NONE = auto()
+    RUNNING = auto()
+    FAILED = auto()
+    DONE = auto()
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """What is known at one observation."""
+
+    observation_id: int
+    stamp: int
+    episode: int
+    step: int
+    state: RobotState
+    mode: PolicyMode
+    human: HumanCommand | None
+    patient: bool
+
+
+class ChunkExecutor:
+    """Queue, arbitration, anchoring, safety and bookkeeping.
+
+    Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
+    reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the measured
+    pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very observation.
+    chunk: C that chunks must have, None for any.
+    """
+
+    def __init__(self, robot: RobotConfig, chunk: int | None = None, lockstep: bool = True) -> None:
+        self._robot = robot
+        self._lockstep = lockstep
+        self._stale_after = int(robot.limits.stale_after * 1e9)
+        self._space = robot.action_space
+        self._safety = Safety(robot.limits, robot.reference)
+        self._gripper = GripperLatch(robot.gripper)
+        self._queue = ChunkQueue(chunk)
+        self._results: OrderedDict[int, StepResult] = OrderedDict()
+        self._skipped: dict[int, str] = {}
+        self._target: Pose | None = None
+        self._previous = Driver.HOLD
+        self._reset = _Reset.NONE
+        self._reset_of = -1
+        self._seen_gripper = False
+        self.counts: Counter[str] = Counter()
+        """Steps by driver name, and chunks refused."""
+
+    def offer(self, chunk: ActionChunk) -> None:
+        """Take a chunk; a repeated one is ignored. Raises ChunkRefused and executes nothing of it."""
+        try:
+            self._queue.offer(chunk)
+        except StaleChunk:
+            self.counts["stale"] += 1
+            raise
+        except ChunkRefused as error:
+            self.counts["refused"] += 1
+            self.skip(chunk.features_id, str(error))
+            raise
+
+    def skip(self, observation_id: int, reason: str) -> None:
+        """No usable chunk will come for an observation: in lockstep, hold there instead of waiting."""
+        self._skipped = {observation_id: reason}
+
+    def reset_finished(self, ok: bool) -> None:
+        """The reset that `StepResult.wants_reset` asked for has ended. A failed one is tried again after a stop."""
+        if self._reset is _Reset.RUNNING:
+            self._reset = _Reset.DONE if ok else _Reset.FAILED
+
+    def hold(self) -> Pose | None:
+        """The last target, to be sent once more before leaving; None if nothing was ever sent."""
+        return self._target
+
+    def step(
+        self,
+        observation_id: int,
+        stamp: int,
+        episode: int,
+        step: int,
+        state: RobotState,
+        mode: PolicyMode,
+        human: HumanCommand | None = None,
+        patient: bool = False,
+    ) -> StepResult | None:
+        """Answer an observation; a repeated one gets the same answer. None: wait for a chunk, a mode, a command, a reset.
+
+        stamp: ns, of the observation. mode: newest known. patient: in real time, wait for a chunk that is late; without it an
+        empty queue is a hold. Raises ValueError on an observation older than those remembered.
+        """
+        if observation_id in self._results:
+            return self._results[observation_id]
+        newest = next(reversed(self._results), 0)
+        if observation_id < newest:
+            raise ValueError(f"observation {observation_id} came after observation {newest}")
+        if not self._seen_gripper:
+            self._gripper.start(state.gripper_width)
+            self._seen_gripper = True
+        self._queue.arrive(observation_id)
+        result = self._answer(_Moment(observation_id, stamp, episode, step, state, mode, human, patient))
+        if result is not None and result.executed is not None:
+            self._remember(result)
+        return result
+
+    def _remember(self, result: StepResult) -> None:
+        executed = result.executed
+        self._results[executed.observation_id] = result
+        self._previous = executed.driver
+        self.counts[executed.driver.name.lower()] += 1
+        if len(self._results) > _KEPT_RESULTS:
+            self._results.popitem(last=False)
+
+    # who drives
+
+    def _answer(self, now: _Moment) -> StepResult | None:
+        word = now.mode
+        if self._lockstep and word.observation_id < now.observation_id:
+            return None
+        if word.mode is not Mode.RESET:
+            self._reset = _Reset.NONE
+        if word.mode is Mode.HOLD:
+            return self._hold(now, "operator: hold", flush=True)
+        if now.stamp - word.stamp > self._stale_after:
+            return self._hold(now, f"operator: silent for {(now.stamp - word.stamp) / 1e9:.3f} s", flush=True)
+        if word.mode is Mode.RESET:
+            return self._resetting(now)
+        reasons = self._forbidden(now)
+        if reasons:
+            return self._hold(now, reasons, flush=True)
+        return self._human(now) if word.mode is Mode.HUMAN else self._policy(now)
+
+    def _forbidden(self, now: _Moment) -> str:
+        age = now.stamp - now.state.stamp
+        stale = f"state: measured {age / 1e9:.3f} s before the observation" if age > self._stale_after else ""
+        return "; ".join(filter(None, (stale, *self._safety.ready(now.state))))
+
+    def _policy(self, now: _Moment) -> StepResult | None:
+        row = self._queue.peek(now.mode.mode)
+        if row is None:
+            skipped = self._skipped.get(now.observation_id)
+            if (self._lockstep or now.patient) and skipped is None:
+                return None
+            return self._hold(now, skipped or "starved: no action chunk has come", flush=False)
+        result = self._drive(now, row.action, row.chunk.driver, row)
+        if result.executed.driver is not Driver.HOLD:
+            self._queue.drove()
+        return result
+
+    def _human(self, now: _Moment) -> StepResult | None:
+        self._queue.flush(now.observation_id)
+        command, why = now.human, ""
+        if self._lockstep and (command is None or command.observation_id not in (0, now.observation_id)):
+            return None
+        if command is None:
+            why = "human: no command has come"
+        elif now.stamp - command.stamp > HUMAN_TIMEOUT_NS:
+            why = f"human: the command is {(now.stamp - command.stamp) / 1e9:.3f} s old"
+        elif np.shape(command.action) != (len(ACTION_NAMES),) or not np.isfinite(command.action).all():
+            why = f"human: not {len(ACTION_NAMES)} finite values: {np.asarray(command.action).tolist()}"
+        if why:
+            return self._hold(now, why, flush=True)
+        return self._drive(now, np.clip(command.action, -1.0, 1.0), Driver.HUMAN, None)
+
+    def _resetting(self, now: _Moment) -> StepResult | None:
+        if now.mode.episode == self._reset_of:
+            return self._hold(now, "reset: done; waiting for the operator's next word", flush=True)
+        if self._reset is _Reset.FAILED:
+            return self._hold(now, "reset: failed; stop and ask again", flush=True)
+        self._queue.flush(now.observation_id)
+        if self._reset is _Reset.NONE:
+            self._reset = _Reset.RUNNING
+            return StepResult(None, wants_reset=True)
+        if self._reset is _Reset.RUNNING and self._lockstep:
+            return None
+        done = self._reset is _Reset.DONE
+        if done:
+            self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
+        return StepResult(self._executed(now, Driver.RESET, self._still(), 0, commanded=False, reset_done=done))
+
+    # what is done
+
+    def _drive(self, now: _Moment, action: np.ndarray, driver: Driver, row: Row | None) -> StepResult:
+        anchor = self._anchor(driver, now.state)
+        verdict = self._safety.check(self._space.target(anchor, action), now.state)
+        if verdict.target is None:
+            return self._hold(now, "; ".join(verdict.reasons), flush=True)
+        self._target = verdict.target
+        change = self._gripper.update(float(action[GRIPPER]))
+        sent = self._space.action(anchor, verdict.target, self._gripper.held)
+        origin = {}
+        if row is not None:
+            origin = {"chunk_id": row.chunk.features_id, "chunk_index": row.index, "remaining": row.remaining}
+        executed = self._executed(now, driver, sent, _phase_of(now.mode, row), **origin)
+        return StepResult(executed, verdict.target, change, notes=verdict.reasons)
+
+    def _anchor(self, driver: Driver, state: RobotState) -> Pose:
+        goes_on = self._previous in _POLICIES or (self._previous is Driver.HUMAN and driver is Driver.HUMAN)
+        if self._robot.anchor == "measured" or self._target is None or not goes_on:
+            return state.pose
+        return self._target
+
+    def _hold(self, now: _Moment, reason: str, flush: bool) -> StepResult:
+        if flush:
+            self._queue.flush(now.observation_id)
+        if self._target is None or not self._safety.near(self._target, now.state):
+            self._target = now.state.pose if self._safety.inside(now.state.pose) else None
+        sent = self._target
+        phase_id, commanded = _phase_of(now.mode, None), sent is not None
+        executed = self._executed(now, Driver.HOLD, self._still(), phase_id, commanded=commanded, reason=reason)
+        return StepResult(executed, sent)
+
+    def _still(self) -> np.ndarray:
+        return np.array([0.0] * GRIPPER + [self._gripper.held], dtype=np.float32)
+
+    @staticmethod
+    def _executed(now: _Moment, driver: Driver, action: np.ndarray, phase_id: int, **rest: object) -> ExecutedStep:
+        return ExecutedStep(now.observation_id, now.stamp, now.episode, now.step, driver, action, phase_id, **rest)
+
+
+def _phase_of(mode: PolicyMode, row: Row | None) -> int:
+    """Critical phase of a step: it begins with the first chunk decided in it and ends at once (method.md C.5, 37, 39)."""
+    current = mode.phase_id if mode.phase is Phase.CRITICAL else 0
+    return current if row is None or row.chunk.phase_id == current else 0

@@ -1,0 +1,222 @@
+"""Modes, critical phases and labels: the brain of the `teleop` node.
+
+Requests are answered at once and take effect at the next observation, which is the one that follows the last step
+executed under the old word: a label's event names it, and a stop changes the very next command.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rlt_ros.loop.plan import EpisodePlan
+from rlt_ros.loop.requests import Request
+from rlt_ros.types import EpisodeEvent, ExecutedStep, Label, Mode, Phase, PolicyMode
+
+DEBOUNCE_NS = 200_000_000
+"""A second press of the same key within this time counts as one (method.md C.5, 38)."""
+
+_KEPT_MODES = 64
+_LABELS = {
+    Request.SUCCESS: Label.SUCCESS,
+    Request.FAILURE: Label.FAILURE,
+    Request.DISCARD: Label.DISCARD,
+    Request.ABORT: Label.ABORT,
+}
+_MODES = {Request.MODE_VLA: Mode.VLA, Request.MODE_RL: Mode.RL, Request.MODE_HUMAN: Mode.HUMAN}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """accepted: whether the request will take effect. message: why not, or what it leads to."""
+
+    accepted: bool
+    message: str
+
+
+class PhaseMachine:
+    """Answers requests and gives the operator's word for every observation.
+
+    rl_gate: says whether the learned actor may drive, and what it waits for. debounce_ns: in time of observations.
+    An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode the
+    reset follows a label by itself; without one the arm holds until the operator asks.
+    """
+
+    def __init__(self, rl_gate: Callable[[], tuple[bool, str]], debounce_ns: int = DEBOUNCE_NS) -> None:
+        self._rl_gate = rl_gate
+        self._debounce = debounce_ns
+        self._modes: OrderedDict[int, PolicyMode] = OrderedDict()
+        self._events: list[EpisodeEvent] = []
+        self._pressed: dict[Request, int] = {}
+        self._mode, self._phase, self._phase_id, self._episode = Mode.HOLD, Phase.IDLE, 0, 0
+        self._plan, self._next = EpisodePlan(), None
+        self._begin, self._label = False, Label.NONE
+        self._intervened = False
+
+    @property
+    def phase(self) -> Phase:
+        """Phase at the newest observation."""
+        return self._phase
+
+    @property
+    def intervened(self) -> bool:
+        """A person drove in this episode: an evaluation episode is then invalid (field report B57)."""
+        return self._intervened
+
+    def plan(self, plan: EpisodePlan | None) -> None:
+        """Give the plan of the next episode. After a label it starts the reset; None: hold there."""
+        self._next = plan
+        if plan is not None and self._phase is Phase.LABELLED:
+            self._mode = Mode.RESET
+
+    def request(self, request: Request) -> Answer:
+        """Ask for something. Stop is always accepted; everything else may be refused, with the reason."""
+        if request is Request.MODE_HOLD:
+            self._mode = Mode.HOLD
+            return Answer(True, "the arm holds")
+        refusal = self._refusal(request)
+        if refusal:
+            return Answer(False, refusal)
+        self._pressed[request] = self._stamp
+        return self._accept(request)
+
+    def observe(self, observation_id: int, stamp: int, episode: int, executed: ExecutedStep | None) -> PolicyMode:
+        """The operator's word for an observation (stamp in ns); the same again for a repeated one.
+
+        episode: of the observation. executed: newest executed step known, None before the first. Raises ValueError on an
+        observation older than those remembered.
+        """
+        known = self._modes.get(observation_id)
+        if known is not None:
+            return known
+        newest = next(reversed(self._modes), 0)
+        if observation_id < newest:
+            raise ValueError(f"observation {observation_id} came after observation {newest}")
+        self._follow(episode, executed)
+        self._apply(observation_id, stamp)
+        word = self._word(observation_id, stamp)
+        self._modes[observation_id] = word
+        if len(self._modes) > _KEPT_MODES:
+            self._modes.popitem(last=False)
+        return word
+
+    def events(self) -> list[EpisodeEvent]:
+        """Ends of critical phases since the last call."""
+        drained, self._events = self._events, []
+        return drained
+
+    @property
+    def _stamp(self) -> int:
+        return next(reversed(self._modes.values())).stamp if self._modes else 0
+
+    def _refusal(self, request: Request) -> str:
+        if self._mode is Mode.RESET:
+            return f"{request.value}: a reset is in progress; only a stop can interrupt it"
+        last = self._pressed.get(request)
+        if last is not None and self._modes and self._stamp - last < self._debounce:
+            return f"{request.value}: pressed twice within {self._debounce / 1e9:.2f} s"
+        if request is Request.BEGIN:
+            return self._refuse_begin()
+        if request in _LABELS:
+            return self._refuse_label(request)
+        return self._refuse_reset() if request is Request.RESET else self._refuse_mode(_MODES[request])
+
+    def _refuse_begin(self) -> str:
+        if self._phase is Phase.CRITICAL or self._begin:
+            return f"begin: critical phase {self._phase_id + self._begin} has begun already"
+        return "" if self._phase is Phase.APPROACH else f"begin: no episode is under way ({self._phase.name}); reset first"
+
+    def _refuse_label(self, request: Request) -> str:
+        if self._phase is not Phase.CRITICAL:
+            return f"{request.value}: no critical phase is under way ({self._phase.name})"
+        if self._label is not Label.NONE:
+            return f"{request.value}: critical phase {self._phase_id} is labelled {self._label.name} already"
+        return ""
+
+    def _refuse_reset(self) -> str:
+        critical = self._phase is Phase.CRITICAL and self._label is Label.NONE
+        return "reset: a critical phase is under way; label, discard or abort it first" if critical else ""
+
+    def _refuse_mode(self, mode: Mode) -> str:
+        if mode is Mode.HUMAN:
+            return ""
+        if self._phase is Phase.LABELLED:
+            return f"{mode.name}: the episode is over; reset first"
+        if mode is Mode.VLA:
+            return ""
+        if self._phase is not Phase.CRITICAL and not self._begin:
+            return "RL: the learned actor drives only in a critical phase; begin one first"
+        is_open, reason = self._rl_gate()
+        return "" if is_open else f"RL: the gate is closed: {reason}"
+
+    def _accept(self, request: Request) -> Answer:
+        if request is Request.BEGIN:
+            return self._accept_begin()
+        if request in _LABELS:
+            self._label = _LABELS[request]
+            return Answer(True, f"critical phase {self._phase_id}: {self._label.name}")
+        if request is Request.RESET:
+            self._mode = Mode.RESET
+            return Answer(True, "reset")
+        self._mode = _MODES[request]
+        return Answer(True, f"{self._mode.name} drives")
+
+    def _accept_begin(self) -> Answer:
+        self._begin = True
+        driver, note = self._plan.policy, ""
+        if driver is Mode.RL:
+            is_open, reason = self._rl_gate()
+            driver, note = (driver, "") if is_open else (Mode.VLA, f" (the gate is closed: {reason})")
+        if self._mode in (Mode.VLA, Mode.RL):
+            self._mode = driver
+        return Answer(True, f"critical phase {self._phase_id + 1} begins, {self._mode.name} drives{note}")
+
+    def _follow(self, episode: int, executed: ExecutedStep | None) -> None:
+        reset = executed is not None and executed.reset_done and executed.episode == self._episode
+        changed = episode != self._episode and bool(self._modes)
+        if reset or changed:
+            self._start(max(episode, self._episode + reset))
+        elif not self._modes:
+            self._episode = episode
+
+    def _start(self, episode: int) -> None:
+        if self._phase is Phase.CRITICAL:
+            # Whoever reset the robot did not end the phase: what follows its last step is another episode's first image.
+            self._label = Label.DISCARD
+            self._end_phase(next(reversed(self._modes)) + 1, self._stamp)
+        self._episode = episode
+        self._plan, self._next = self._next or EpisodePlan(), None
+        self._phase, self._begin, self._intervened = Phase.APPROACH, False, False
+        self._mode = Mode.HOLD if self._mode is Mode.HOLD else Mode.VLA
+
+    def _apply(self, observation_id: int, stamp: int) -> None:
+        if self._begin:
+            self._begin, self._phase = False, Phase.CRITICAL
+            self._phase_id += 1
+        if self._label is not Label.NONE:
+            self._end_phase(observation_id, stamp)
+            self._mode = Mode.HOLD if self._mode is Mode.HOLD or self._next is None else Mode.RESET
+        elif self._phase is Phase.IDLE and self._mode is Mode.VLA:
+            # The person has prepared the scene by hand: an episode without a reset.
+            self._plan, self._next, self._phase = self._next or EpisodePlan(), None, Phase.APPROACH
+        self._intervened |= self._mode is Mode.HUMAN
+
+    def _end_phase(self, observation_id: int, stamp: int) -> None:
+        self._events.append(EpisodeEvent(observation_id, stamp, self._episode, self._phase_id, self._label))
+        self._phase, self._label = Phase.LABELLED, Label.NONE
+
+    def _word(self, observation_id: int, stamp: int) -> PolicyMode:
+        critical, plan = self._phase is Phase.CRITICAL, self._plan
+        return PolicyMode(
+            observation_id=observation_id,
+            stamp=stamp,
+            mode=self._mode,
+            phase=self._phase,
+            phase_id=self._phase_id if critical else 0,
+            episode=self._episode,
+            explore=plan.explore and critical,
+            record=plan.record and critical,
+            evaluation=plan.evaluation,
+            reset_seed=self._next.reset_seed if self._next else -1,
+        )

@@ -1,0 +1,79 @@
+"""What a person reads: the status line of a run and its summary."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rlt_ros.loop.session import Progress
+from rlt_ros.types import Driver
+
+TITLES = {
+    "base": "base VLA",
+    "base_with_noise": "base VLA with the exploration noise",
+    "final": "learned actor",
+}
+
+
+def status_line(progress: Progress, control_rate: float, actor: Any | None, learner: Any | None) -> str:
+    """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age.
+
+    actor, learner: the newest ActorStats and LearnerStats (any object with their fields), None before the first.
+    """
+    parts = [_stage(progress, control_rate), f"episode {progress.episode}", f"last 20: {_percent(progress.recent)}"]
+    if actor is not None:
+        parts.append(f"{Driver(actor.driver).name} drives")
+    if learner is not None:
+        parts.append(f"rows {learner.rows}")
+        parts.append(f"updates {learner.critic_updates}" + (f" (+{learner.update_debt})" if learner.update_debt else ""))
+    if actor is not None:
+        age = f"weights v{actor.weights_version}, {actor.weights_age:.1f} s old"
+        parts.append(age if actor.weights_version else "no weights yet")
+    if learner is not None and not learner.gate_open:
+        parts.append(f"gate: {learner.gate_reason}")
+    return " | ".join(parts)
+
+
+def _stage(progress: Progress, control_rate: float) -> str:
+    minutes = control_rate * 60.0
+    if progress.stage != "practice":
+        return f"evaluating {TITLES.get(progress.stage, progress.stage)}"
+    return f"practice {progress.practice_steps / minutes:.1f} of {progress.practice_total / minutes:.1f} min"
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100.0 * share:.0f} %"
+
+
+def summary_text(summary: Mapping[str, Any], run_dir: Path) -> str:
+    """The summary for the terminal, several lines."""
+    width = max(len(title) for title in TITLES.values())
+    lines = [f"{title:<{width}}  {_score(summary[name])}" for name, title in TITLES.items()]
+    rows, updates, weights = summary["transitions"], summary["updates"], summary["weights"]
+    lines.append(f"robot time {summary['robot_time_s'] / 60:.1f} min, wall time {summary['wall_time_s'] / 60:.1f} min")
+    lines.append(f"transitions {rows['published']} published, {rows['received']} received")
+    lines.append(f"updates {updates['critic']} critic, {updates['actor']} actor")
+    lines.append(f"weights {weights['published']} published, {weights['applied']} applied")
+    lines.append(f"run directory {run_dir}")
+    return "\n".join(lines)
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    if not score["episodes"]:
+        return "not evaluated"
+    rate = 100.0 * score["successes"] / score["episodes"]
+    return f"{score['successes']:>3} of {score['episodes']} ({rate:.0f} %), {score['mean_steps']:.0f} steps"
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file aside and rename it: it is whole or not there."""
+    aside = path.with_name(path.name + ".tmp")
+    with aside.open("w") as file:
+        json.dump(content, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)

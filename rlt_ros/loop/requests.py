@@ -1,0 +1,30 @@
+"""What an operator may ask for: the one vocabulary of a person's buttons, the services and the scripted operator."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Request(str, Enum):
+    """One press of a button. The first five begin or end the critical phase, the others ask for a `types.Mode`."""
+
+    BEGIN = "begin"
+    """The critical phase begins: from here on it is practised."""
+    SUCCESS = "success"
+    """The critical phase ended well (`types.Label.SUCCESS`)."""
+    FAILURE = "failure"
+    """The critical phase ended badly (`types.Label.FAILURE`)."""
+    DISCARD = "discard"
+    """The critical phase is to leave nothing behind (`types.Label.DISCARD`)."""
+    ABORT = "abort"
+    """The critical phase was cut short and says nothing about its outcome (`types.Label.ABORT`)."""
+    MODE_HOLD = "mode_hold"
+    """The arm holds still (`types.Mode.HOLD`)."""
+    MODE_VLA = "mode_vla"
+    """The VLA drives (`types.Mode.VLA`)."""
+    MODE_RL = "mode_rl"
+    """The learned actor drives (`types.Mode.RL`)."""
+    MODE_HUMAN = "mode_human"
+    """The person drives (`types.Mode.HUMAN`)."""
+    RESET = "reset"
+    """Back to a start state (`types.Mode.RESET`)."""

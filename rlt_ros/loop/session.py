@@ -1,0 +1,160 @@
+"""The plan of a run: practise, then evaluate three drivers on the same start states."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rlt_ros.loop.plan import EpisodePlan
+from rlt_ros.types import Label, Mode
+
+PRACTICE = "practice"
+EVALUATIONS: dict[str, tuple[Mode, bool]] = {
+    "base": (Mode.VLA, False),
+    "base_with_noise": (Mode.VLA, True),
+    "final": (Mode.RL, False),
+}
+"""Name of an evaluation: who drives the critical phase, and whether the held exploration noise is added."""
+
+_HALF = 2**30
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """Length and seeds of a run."""
+
+    practice_minutes: float = 7.0  # robot time of practice, counted in control steps
+    control_rate: float = 20.0  # Hz
+    max_episodes: int = 100_000  # practice ends after so many, whatever the time
+    eval_episodes: int = 50  # of each of the three evaluations
+    warmup_episodes: int = 20  # labelled practice episodes that the VLA drives, with noise
+    time_limit: int = 100  # steps that a failure counts as
+    seed: int = 0  # of the start states
+
+    def __post_init__(self) -> None:
+        for name in ("practice_minutes", "max_episodes", "eval_episodes", "warmup_episodes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
+
+    @property
+    def practice_steps(self) -> int:
+        """Control steps of practice."""
+        return round(self.practice_minutes * 60.0 * self.control_rate)
+
+
+@dataclass
+class Score:
+    """Results of one stage. steps: of each episode, a failure counted as the time limit. invalid: repeated episodes."""
+
+    steps: list[int] = field(default_factory=list)
+    successes: int = 0
+    invalid: int = 0
+
+    def add(self, success: bool, steps: int) -> None:
+        """Count one labelled episode."""
+        self.steps.append(steps)
+        self.successes += success
+
+    def summary(self) -> dict[str, float | int | None]:
+        """JSON-ready; mean_steps is None where there was no episode."""
+        mean = float(np.mean(self.steps)) if self.steps else None
+        return {"episodes": len(self.steps), "successes": self.successes, "mean_steps": mean}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands. recent: success rate of the last 20 labelled episodes of the stage, None before the first."""
+
+    stage: str
+    episode: int
+    recent: float | None
+    practice_steps: int
+    practice_total: int
+
+
+class Session:
+    """Hands out one plan at a time and takes its result.
+
+    Practice lasts until its robot time or its episodes are used up; the episode under way is finished. Evaluation seeds
+    are drawn from another half of the range than practice seeds, so no start state was practised.
+    """
+
+    def __init__(self, config: SessionConfig, rl_gate: Callable[[], tuple[bool, str]]) -> None:
+        self.config = config
+        self._rl_gate = rl_gate
+        self._practice_seeds = np.random.default_rng([config.seed, 0])
+        drawn = np.random.default_rng([config.seed, 1]).choice(_HALF, config.eval_episodes, replace=False)
+        self._eval_seeds = [int(seed) + _HALF for seed in drawn]
+        self._scores = {name: Score() for name in (PRACTICE, *EVALUATIONS)}
+        self._recent: deque[bool] = deque(maxlen=20)
+        self._practised = 0
+        self._practice_episodes = 0
+        self._plan: EpisodePlan | None = None
+        self._stage = PRACTICE
+
+    def next_episode(self) -> EpisodePlan | None:
+        """Plan of the next episode; the same one until `ended` is told, None when the run is over."""
+        if self._plan is None:
+            self._plan = self._practice_plan() if self._practising() else self._evaluation_plan()
+            stage = self._plan.stage if self._plan else "done"
+            if stage != self._stage:
+                self._stage = stage
+                self._recent.clear()
+        return self._plan
+
+    def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> None:
+        """Result of the episode planned last.
+
+        steps: executed in the critical phase. robot_steps: in the whole episode, counted as practice time. An evaluation
+        episode that was discarded, aborted or helped by a person is not counted and runs again.
+        """
+        plan = self._plan
+        if plan is None:
+            raise ValueError("an episode ended that was not planned; call next_episode first")
+        self._plan = None
+        score, labelled = self._scores[plan.stage], label in (Label.SUCCESS, Label.FAILURE)
+        if not plan.evaluation:
+            self._practised += robot_steps
+            self._practice_episodes += 1
+        if not labelled or (plan.evaluation and intervened):
+            score.invalid += 1
+            return
+        success = label is Label.SUCCESS
+        score.add(success, steps if success else self.config.time_limit)
+        self._recent.append(success)
+
+    def results(self) -> dict[str, dict[str, float | int | None]]:
+        """Name of each evaluation -> episodes, successes, mean_steps."""
+        return {name: self._scores[name].summary() for name in EVALUATIONS}
+
+    @property
+    def practice(self) -> dict[str, float | int | None]:
+        """The same figures of the practice episodes, warm-up included."""
+        return self._scores[PRACTICE].summary()
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        score = self._scores.get(self._stage)
+        episode = self._practice_episodes if self._stage == PRACTICE else len(score.steps) if score else 0
+        recent = sum(self._recent) / len(self._recent) if self._recent else None
+        return Progress(self._stage, episode, recent, self._practised, self.config.practice_steps)
+
+    def _practising(self) -> bool:
+        return self._practised < self.config.practice_steps and self._practice_episodes < self.config.max_episodes
+
+    def _practice_plan(self) -> EpisodePlan:
+        warm = len(self._scores[PRACTICE].steps) >= self.config.warmup_episodes
+        policy = Mode.RL if warm and self._rl_gate()[0] else Mode.VLA
+        return EpisodePlan(policy=policy, reset_seed=int(self._practice_seeds.integers(_HALF)))
+
+    def _evaluation_plan(self) -> EpisodePlan | None:
+        for name, (policy, explore) in EVALUATIONS.items():
+            done = len(self._scores[name].steps)
+            if done < self.config.eval_episodes:
+                seed = self._eval_seeds[done]
+                return EpisodePlan(policy, explore, record=False, evaluation=True, reset_seed=seed, stage=name)
+        return None

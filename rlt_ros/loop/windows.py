@@ -1,0 +1,214 @@
+"""Executed steps, features and a label in, rows of the replay out."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rlt_ros.types import (
+    ActionChunk,
+    Driver,
+    EpisodeEvent,
+    ExecutedStep,
+    Features,
+    Label,
+    PolicyMode,
+    Transition,
+)
+
+KEPT_FEATURES = 4096
+KEPT_PHASES = 8
+_NOT_PRACTISED = (Driver.HOLD, Driver.RESET)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """rows: transitions without id and stream. missing: observations whose features are needed first; early: the phase's
+    last executed step has not been reported yet; with either there are no rows and `finish` is to be called again.
+    dropped: number of windows left out, by reason (hold, gap, short, unrecorded, discarded, features)."""
+
+    rows: list[Transition] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    early: bool = False
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Steps start .. start + valid of a phase; features_id and next_id: observations at its start and at its end."""
+
+    start: int
+    valid: int
+    last: bool
+    features_id: int
+    next_id: int
+
+    def ids(self, terminated: bool) -> tuple[int, ...]:
+        """Observations whose features the row names."""
+        return (self.features_id,) if terminated and self.last else (self.features_id, self.next_id)
+
+
+class WindowAssembler:
+    """Cuts a labelled critical phase of T steps into windows that start at 0, stride, .. up to T - 2.
+
+    chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed step
+    and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that names
+    them: observations belong to one phase only, so once per phase is once per stream.
+    """
+
+    def __init__(self, chunk: int, stride: int = 2) -> None:
+        self._chunk, self._stride = chunk, stride
+        self._steps: OrderedDict[int, list[ExecutedStep]] = OrderedDict()
+        self._features: OrderedDict[int, Features] = OrderedDict()
+        self._versions: OrderedDict[int, int] = OrderedDict()
+        self._unrecorded: OrderedDict[int, None] = OrderedDict()
+        self._newest = 0
+        self.counts: Counter[str] = Counter()
+        """Windows left out since the start, by reason."""
+
+    @property
+    def dropped(self) -> int:
+        """Windows left out since the start."""
+        return self.counts.total()
+
+    def features(self, features: Features) -> None:
+        """Keep the features of an observation; the oldest are forgotten beyond a bound and can be asked for again."""
+        _keep(self._features, features.id, features, KEPT_FEATURES)
+
+    def chunk(self, chunk: ActionChunk) -> None:
+        """Note which weights a chunk came from, for `Transition.weights_version`."""
+        _keep(self._versions, chunk.features_id, chunk.weights_version, KEPT_FEATURES)
+
+    def mode(self, mode: PolicyMode) -> None:
+        """Note the operator's word: phases that are not to be recorded yield no rows."""
+        if mode.phase_id and (mode.evaluation or not mode.record):
+            _keep(self._unrecorded, mode.phase_id, None, KEPT_FEATURES)
+
+    def executed(self, step: ExecutedStep) -> None:
+        """Keep an executed step of a critical phase; of others only the newest id is noted. Repeated ones are ignored."""
+        self._newest = max(self._newest, step.observation_id)
+        if not step.phase_id:
+            return
+        steps = self._steps.setdefault(step.phase_id, [])
+        if not steps or step.observation_id > steps[-1].observation_id:
+            steps.append(step)
+        while len(self._steps) > KEPT_PHASES:
+            self._steps.popitem(last=False)
+
+    def finish(self, event: EpisodeEvent) -> Assembly:
+        """Rows of a labelled phase. Call again when what is missing has come, or `give_up` on it."""
+        if self._newest < event.observation_id - 1:
+            # Steps and labels travel on different topics: without its last step a success would lose its reward.
+            return Assembly(early=True)
+        windows, dropped = self._windows(event)
+        named = dict.fromkeys(i for window in windows for i in window.ids(_terminates(event)))
+        missing = [i for i in named if i not in self._features]
+        if missing:
+            return Assembly(missing=missing)
+        return self._close(event, windows, dropped)
+
+    def give_up(self, event: EpisodeEvent) -> Assembly:
+        """Rows of a labelled phase without what will never come."""
+        windows, dropped = self._windows(event)
+        whole = [w for w in windows if all(i in self._features for i in w.ids(_terminates(event)))]
+        dropped["features"] += len(windows) - len(whole)
+        return self._close(event, whole, dropped)
+
+    def _close(self, event: EpisodeEvent, windows: list[_Window], dropped: Counter[str]) -> Assembly:
+        steps, carried, rows = self._phase(event), set(), []
+        for window in windows:
+            rows.append(self._row(event, window, steps, carried))
+        if rows:
+            rows[-1] = replace(rows[-1], last_of_phase=True)
+        self._steps.pop(event.phase_id, None)
+        for old in [i for i in self._features if i <= event.observation_id]:
+            del self._features[old]
+        dropped = +dropped
+        self.counts.update(dropped)
+        return Assembly(rows=rows, dropped=dropped)
+
+    def _phase(self, event: EpisodeEvent) -> list[ExecutedStep]:
+        # A step at or after the label's observation was executed before the word had reached the executor.
+        return [step for step in self._steps.get(event.phase_id, []) if step.observation_id < event.observation_id]
+
+    def _windows(self, event: EpisodeEvent) -> tuple[list[_Window], Counter[str]]:
+        """Windows that can become rows, and how many cannot, by reason."""
+        steps = self._phase(event)
+        starts = range(0, len(steps) - 1, self._stride)
+        reason = self._reason_for_nothing(event)
+        if reason or not starts:
+            return [], Counter({reason: len(starts)} if reason else {"short": 1})
+        kept, dropped = [], Counter()
+        ends = [step.observation_id for step in steps] + [event.observation_id]
+        for start in starts:
+            valid = min(self._chunk, len(steps) - start)
+            why = _fault(steps[start : start + valid], ends[start + valid])
+            if why:
+                dropped[why] += 1
+            else:
+                last = start + valid == len(steps)
+                kept.append(_Window(start, valid, last, ends[start], ends[start + valid]))
+        return kept, dropped
+
+    def _reason_for_nothing(self, event: EpisodeEvent) -> str:
+        if event.phase_id in self._unrecorded:
+            return "unrecorded"
+        return "discarded" if event.label in (Label.DISCARD, Label.NONE) else ""
+
+    def _row(self, event: EpisodeEvent, window: _Window, steps: list[ExecutedStep], carried: set[int]) -> Transition:
+        part = steps[window.start : window.start + window.valid]
+        named = [i for i in window.ids(_terminates(event)) if i not in carried]
+        carried.update(named)
+        ended = window.last and _terminates(event)
+        rewards = np.zeros(self._chunk, np.float32)
+        rewards[window.valid - 1] = float(window.last and event.label is Label.SUCCESS)
+        first = part[0]
+        return Transition(
+            id=0,
+            stream="",
+            episode=event.episode,
+            phase_id=event.phase_id,
+            step=first.step,
+            features_id=window.features_id,
+            next_features_id=0 if ended else window.next_id,
+            actions=_padded(np.stack([step.action for step in part]), self._chunk, np.float32),
+            drivers=_padded(np.array([step.driver for step in part]), self._chunk, np.uint8),
+            rewards=rewards,
+            valid_horizon=window.valid,
+            terminated=ended,
+            truncated=window.last and event.label is Label.ABORT,
+            label=event.label,
+            steps_to_end=len(steps) - window.start,
+            weights_version=self._versions.get(first.chunk_id, 0),
+            features=tuple(self._features[i] for i in named),
+        )
+
+
+def _terminates(event: EpisodeEvent) -> bool:
+    return event.label in (Label.SUCCESS, Label.FAILURE)
+
+
+def _fault(part: list[ExecutedStep], end: int) -> str:
+    """Why these steps, followed by the observation `end`, make no row; empty if they do."""
+    if any(step.driver in _NOT_PRACTISED for step in part):
+        return "hold"
+    first = part[0]
+    contiguous = all(
+        step.observation_id == first.observation_id + i and step.step == first.step + i and step.episode == first.episode
+        for i, step in enumerate(part)
+    )
+    return "" if contiguous and end == part[-1].observation_id + 1 else "gap"
+
+
+def _padded(values: np.ndarray, length: int, kind: type) -> np.ndarray:
+    padded = np.zeros((length, *values.shape[1:]), kind)
+    padded[: len(values)] = values
+    return padded
+
+
+def _keep(held: OrderedDict, key: int, value: object, bound: int) -> None:
+    held[key] = value
+    while len(held) > bound:
+        held.popitem(last=False)

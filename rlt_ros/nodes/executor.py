@@ -1,0 +1,221 @@
+"""The Franka chunk executor: the only publisher of commands to the controller, and the only one that says what was done."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+
+from rlt_ros import msg, srv
+from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
+from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
+from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert import (
+    chunk_from_message,
+    mode_from_message,
+    stamp_of,
+    step_to_message,
+    vector,
+)
+from rlt_ros.nodes.convert_robot import robot_state, stamped_pose
+from rlt_ros.nodes.gripper_client import GripperClient
+from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.robot.config import load_robot
+from rlt_ros.robot.state import RobotState
+from rlt_ros.types import PolicyMode
+
+try:
+    from franka_msgs.msg import FrankaRobotState
+except ImportError:  # no binary release for every distribution: then robot_mode stays unknown
+    FrankaRobotState = None
+
+
+class ExecutorNode(ManagedNode):
+    """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation."""
+
+    def __init__(self) -> None:
+        super().__init__("executor")
+        self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds a step waits for a late chunk.")
+        self._observation: msg.Observation | None = None
+        self._states: dict[int, RobotState] = {}
+        self._modes: dict[int, PolicyMode] = {}
+        self._human: dict[int, HumanCommand] = {}
+        self._pending = False
+        self._arrived = 0.0
+        self._alone = False
+
+    # lifecycle
+
+    def setup(self) -> None:
+        config = self._robot
+        self._core = ChunkExecutor(config, lockstep=self.lockstep)
+        self._target_topic = self.robot_topic(config.topics.target_pose)
+        self._targets = self.create_publisher(PoseStamped, self._target_topic, qos.COMMAND)
+        self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
+        self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
+        self._gripper = GripperClient(self, config)
+        self._connect_robot()
+        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen(msg.ActionChunk, "action_chunk", self._on_chunk, qos.COMMAND)
+        self.listen(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
+        self.listen(msg.HumanAction, "human_action", self._on_human, qos.STEP)
+        self.every(0.2 if self.lockstep else 0.01, self._on_tick)
+
+    def _connect_robot(self) -> None:
+        topics = self._robot.topics
+        streams: dict[str, tuple[Any, str]] = {
+            "joint_states": (JointState, topics.joint_states),
+            "current_pose": (PoseStamped, topics.current_pose),
+            "external_wrench": (WrenchStamped, topics.external_wrench),
+            "gripper_joint_states": (JointState, topics.gripper_joint_states),
+        }
+        if FrankaRobotState is not None:
+            streams["robot_state"] = (FrankaRobotState, topics.robot_state)
+        limit = int(self._robot.limits.stale_after * 1e9)
+        self._equal = StampSynchroniser(tuple(streams), depth=8) if self.lockstep else None
+        self._latest = None if self.lockstep else LatestSynchroniser(tuple(streams), limit)
+        for name, (kind, topic) in streams.items():
+            self.listen(kind, self.robot_topic(topic), lambda m, name=name: self._on_sensor(name, m), qos.SENSOR)
+
+    def stop(self) -> None:
+        target = self._core.hold()
+        if target is not None and self._alone:
+            self._targets.publish(stamped_pose(target, self._now(), self._robot.base_frame))
+
+    def _now(self) -> int:
+        return self.get_clock().now().nanoseconds
+
+    # what comes in
+
+    def _on_sensor(self, name: str, message: Any) -> None:
+        stamp = stamp_of(message.header)
+        if self._latest is not None:
+            self._latest.add(name, stamp, message, self._now())
+            return
+        complete = self._equal.add(name, stamp, message)
+        if complete is not None:
+            self._remember(self._states, stamp, self._state(complete, stamp))
+            self._advance()
+
+    def _state(self, complete: dict[str, Any], stamp: int) -> RobotState:
+        config = self._robot
+        return robot_state(complete, stamp, config.joint_names, config.finger_joint_names, config.base_frame)
+
+    @staticmethod
+    def _remember(table: dict[int, Any], key: int, value: Any) -> None:
+        table[key] = value
+        while len(table) > 16:
+            del table[min(table)]
+
+    def _on_observation(self, message: msg.Observation) -> None:
+        newest = 0 if self._observation is None else self._observation.id
+        if message.id < newest:
+            return
+        if message.id > newest:
+            self._arrived = time.monotonic()
+        # A repeated observation asks for the same answer again: somebody may have missed it.
+        self._observation, self._pending = message, True
+        self._advance()
+
+    def _on_chunk(self, message: msg.ActionChunk) -> None:
+        try:
+            self._core.offer(chunk_from_message(message))
+        finally:
+            self._advance()
+
+    def _on_mode(self, message: msg.PolicyMode) -> None:
+        mode = mode_from_message(message)
+        self._remember(self._modes, mode.observation_id, mode)
+        self._advance()
+
+    def _on_human(self, message: msg.HumanAction) -> None:
+        action = vector(message.action, 7, "action")
+        command = HumanCommand(message.observation_id, stamp_of(message.header), action)
+        self._remember(self._human, message.observation_id, command)
+        self._advance()
+
+    def _on_tick(self) -> None:
+        if self.active and not self._alone:
+            self._alone = self.count_publishers(self._target_topic) == 1
+            if not self._alone:
+                # Controllers ignore a command topic with two publishers, and DDS counts a killed one for up to 15 s.
+                self.get_logger().warning(
+                    f"{self._target_topic} has another publisher; waiting", throttle_duration_sec=2.0
+                )
+        self._advance()
+
+    # what is done
+
+    def _advance(self) -> None:
+        observation = self._observation
+        if not (self.active and self._alone and self._pending):
+            return
+        state, mode = self._inputs(observation)
+        if state is None or mode is None:
+            return
+        human = self._human.get(observation.id) or self._human.get(0)
+        patient = time.monotonic() - self._arrived < self._wait_for_chunk
+        result = self._core.step(
+            observation.id,
+            stamp_of(observation.header),
+            observation.episode,
+            observation.step,
+            state,
+            mode,
+            human,
+            patient=patient,
+        )
+        if result is not None:
+            self._carry_out(observation, mode, result)
+
+    def _inputs(self, observation: msg.Observation) -> tuple[RobotState | None, PolicyMode | None]:
+        if self.lockstep:
+            return self._states.get(stamp_of(observation.header)), self._modes.get(observation.id)
+        try:
+            complete = self._latest.snapshot(self._now())
+        except Stale as error:
+            self.get_logger().warning(f"holding: {error}", throttle_duration_sec=1.0)
+            return None, None
+        newest = max(stamp_of(m.header) for m in complete.values())
+        return self._state(complete, newest), self._modes.get(max(self._modes, default=0))
+
+    def _carry_out(self, observation: msg.Observation, mode: PolicyMode, result: StepResult) -> None:
+        if result.wants_reset:
+            self._request_reset(mode.reset_seed)
+            return
+        self._pending = False
+        stamp = stamp_of(observation.header)
+        if result.gripper is not None:
+            self._gripper.command(result.gripper)
+        if result.target is not None:
+            self._targets.publish(stamped_pose(result.target, stamp, self._robot.base_frame))
+        self._steps.publish(step_to_message(result.executed))
+        if result.executed.reason:
+            self.get_logger().warning(f"holding: {result.executed.reason}", throttle_duration_sec=1.0)
+
+    # reset
+
+    def _request_reset(self, seed: int) -> None:
+        if not self._reset_client.service_is_ready():
+            self.get_logger().error(f"reset failed: {self._reset_client.srv_name} has no server")
+            self._core.reset_finished(False)
+            return
+        future = self._reset_client.call_async(srv.ResetRobot.Request(seed=int(seed)))
+        future.add_done_callback(self._on_reset_done)
+
+    def _on_reset_done(self, future: Future) -> None:
+        response = future.result()
+        if not response.success:
+            self.get_logger().error(f"reset failed: {response.message}")
+        self._core.reset_finished(bool(response.success))
+        self._advance()
+
+
+def main() -> None:
+    """Entry point."""
+    run(ExecutorNode)

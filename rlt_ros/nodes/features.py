@@ -1,0 +1,109 @@
+"""Feature extraction: one seeded pass of the frozen VLA and the RL token for each observation that is needed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from rlt_ros import msg
+from rlt_ros.loop.passes import PassQueue
+from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert import features_to_message
+from rlt_ros.nodes.convert_robot import observation_from_message
+from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.types import Features, Observation
+
+KEPT_FEATURES = 600
+
+
+class FeaturesNode(ManagedNode):
+    """Passes run in a worker thread, so that observations are received and kept meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("features")
+        self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
+        self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.")
+        self._threads = declare(self, "threads", 1, "torch threads.")
+        stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.")
+        self._queue = PassQueue(stride, ordered=self.lockstep)
+        self._published: OrderedDict[int, msg.Features] = OrderedDict()
+        self._condition = threading.Condition()
+        self._worker: threading.Thread | None = None
+
+    def setup(self) -> None:
+        from rlt_ros.token.checkpoint import load_stage1
+        from rlt_ros.token.extractor import FeatureExtractor
+
+        if not self._checkpoint:
+            raise ValueError("parameter checkpoint is empty; expected the directory of a Stage-1 checkpoint")
+        stage1 = load_stage1(self._checkpoint)
+        self._contract = stage1.contract.fingerprint
+        self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
+        self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
+        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
+
+    def start(self) -> None:
+        self._worker = threading.Thread(target=self._work, name="passes", daemon=True)
+        self._worker.start()
+
+    def stop(self) -> None:
+        with self._condition:
+            self._condition.notify()
+        if self._worker is not None:
+            self._worker.join()
+            self._worker = None
+
+    def _on_observation(self, message: msg.Observation) -> None:
+        observation = observation_from_message(message)
+        with self._condition:
+            if self._queue.add(observation):
+                self._condition.notify()
+            else:
+                self._publish_again(observation.id)
+
+    def _on_request(self, message: msg.FeaturesRequest) -> None:
+        with self._condition:
+            unknown = self._queue.request(n for n in message.ids if not self._publish_again(n))
+            self._condition.notify()
+        if unknown:
+            raise ValueError(f"observations {unknown} were requested but are not kept any more")
+
+    def _publish_again(self, number: int) -> bool:
+        if number not in self._published:
+            return False
+        if self.active:
+            self._publisher.publish(self._published[number])
+        return True
+
+    def _work(self) -> None:
+        while self.active:
+            with self._condition:
+                self._condition.wait_for(lambda: len(self._queue) or not self.active)
+                batch = self._queue.take()
+            if batch and self.active:
+                self._pass(batch)
+
+    def _pass(self, batch: list[Observation]) -> None:
+        try:
+            results = self._extractor.features(batch)
+        except ValueError as error:
+            self.refused["observation"] += len(batch)
+            self.get_logger().error(f"observation {batch[0].id}: {error}", throttle_duration_sec=1.0)
+            return
+        with self._condition:
+            for features in results:
+                self._publish(features)
+
+    def _publish(self, features: Features) -> None:
+        message = features_to_message(features, self._contract)
+        self._published[features.id] = message
+        if len(self._published) > KEPT_FEATURES:
+            self._published.popitem(last=False)
+        self._publisher.publish(message)
+
+
+def main() -> None:
+    """Entry point."""
+    run(FeaturesNode)

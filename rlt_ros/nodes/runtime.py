@@ -1,0 +1,163 @@
+"""What every node of this package shares: start, guarded subscriptions, lifecycle, clean exit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.signals import SignalHandlerOptions
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
+
+from rlt_ros.nodes.parameters import declare
+
+
+class BaseNode(Node):
+    """A node whose callbacks survive bad input and which ends when it says so."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, **kwargs)
+        self.exit_code: int | None = None
+        self.refused: Counter[str] = Counter()
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.robot_namespace = declare(self, "robot_namespace", "", "Namespace of the robot's own topics.")
+        self.lockstep = declare(self, "lockstep", False, "Step for step with the simulator instead of in real time.")
+        set_priority(self, declare(self, "nice", 0, "Process priority; negative is higher, where permitted."))
+
+    def robot_topic(self, name: str) -> str:
+        """Absolute name of one of the robot's topics."""
+        return "/" + "/".join(part.strip("/") for part in (self.robot_namespace, name) if part.strip("/"))
+
+    def listen(self, kind: type, topic: str, handler: Callable[[Any], None], qos: QoSProfile) -> Subscription:
+        """Subscribe; a message that the handler refuses with ValueError is reported with the topic and counted."""
+
+        def guarded(message: Any) -> None:
+            try:
+                handler(message)
+            except ValueError as error:
+                self.refused[topic] += 1
+                self.get_logger().error(f"{topic}: {error}", throttle_duration_sec=1.0)
+
+        return self.create_subscription(kind, topic, guarded, qos)
+
+    def every(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """A timer on the steady clock: with a stopped /clock a timer on ROS time would never fire."""
+        return self.create_timer(seconds, callback, clock=self._steady)
+
+    def finish(self, code: int) -> None:
+        """End the process with an exit code after the current callback."""
+        self.exit_code = code
+
+    def begin(self) -> None:
+        """Called once when the executor is ready."""
+
+    def close(self) -> None:
+        """Called once before the node is destroyed: stop threads, close files, leave the arm held."""
+
+
+class ManagedNode(BaseNode, LifecycleNode):
+    """A lifecycle node: `setup` loads and connects, `start` and `stop` frame the time in which it acts."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.active = False
+        self.autostart = declare(self, "autostart", True, "Configure and activate at start without being asked.")
+
+    def setup(self) -> None:
+        """Load what the node needs and create its topics. A ValueError or OSError fails the transition."""
+
+    def start(self) -> None:
+        """Begin to act."""
+
+    def stop(self) -> None:
+        """Cease to act."""
+
+    def begin(self) -> None:
+        if not self.autostart:
+            return
+        for step in (self.trigger_configure, self.trigger_activate):
+            if step() != TransitionCallbackReturn.SUCCESS:
+                self.finish(1)
+                return
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt(self.setup, "configure")
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        super().on_activate(state)
+        self.active = True
+        return self._attempt(self.start, "activate")
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.active = False
+        super().on_deactivate(state)
+        return self._attempt(self.stop, "deactivate")
+
+    def _attempt(self, action: Callable[[], None], name: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except (ValueError, OSError, ImportError) as error:
+            self.get_logger().fatal(f"cannot {name}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def close(self) -> None:
+        if self.active:
+            self.active = False
+            self.stop()
+
+
+def set_priority(node: Node, nice: int) -> None:
+    """Set the priority of this process where permitted, and say so where not."""
+    if nice == 0:
+        return
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    except PermissionError:
+        node.get_logger().warning(f"priority {nice} is not permitted; running at the default")
+
+
+def run(make: Callable[[], BaseNode]) -> None:
+    """Run a node until it ends, or SIGINT or SIGTERM comes; exits the process with the node's exit code.
+
+    A Ctrl-C reaches a node twice, from the terminal and from launch: the second one must not interrupt the clean-up,
+    so the handlers stay and only the first signal has an effect.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        sys.exit(_spin(make, stop))
+    finally:
+        rclpy.try_shutdown()
+
+
+def _spin(make: Callable[[], BaseNode], stop: threading.Event) -> int:
+    try:
+        node = make()
+    except (ValueError, OSError, ImportError) as error:
+        rclpy.logging.get_logger("rlt_ros").fatal(str(error))
+        return 1
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    try:
+        node.begin()
+        while not stop.is_set() and node.exit_code is None:
+            executor.spin_once(timeout_sec=0.1)
+    finally:
+        node.close()
+        executor.shutdown()
+        node.destroy_node()
+    return node.exit_code or 0

@@ -1,0 +1,199 @@
+"""The simulated robot: speaks the topics, types, frames and QoS of franka_ros2, crisp_controllers and a camera driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import CameraInfo, Image, JointState
+
+from rlt_ros import msg, srv
+from rlt_ros.nodes import qos
+from rlt_ros.nodes import sim_messages as build
+from rlt_ros.nodes.convert import BadMessage, stamp_of
+from rlt_ros.nodes.convert_robot import pose_from_message
+from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.nodes.sim_gripper import SimGripper
+from rlt_ros.robot.config import load_robot
+from rlt_ros.robot.pose import Pose
+from rlt_ros.sim.config import SimConfig
+from rlt_ros.sim.peg import PegInsertion
+
+STATE_RATE = 100.0
+CAMERA_EVERY = 3
+
+
+class SimNode(BaseNode):
+    """Publishes one set of sensor messages per step.
+
+    In lockstep a step is a control period and the next one begins when `executed_step` (and, if it says so, the command)
+    with this step's stamp has come; after `stall_after` seconds without it the set is sent again. In real time a steady
+    timer moves the world at 100 Hz.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("sim")
+        robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        seed = declare(self, "seed", 0, "Seed of the start states that are not asked for by number.")
+        width = declare(self, "image_width", 128, "Width of the camera images [pixels].")
+        height = declare(self, "image_height", 128, "Height of the camera images [pixels].")
+        self._stall_after = declare(self, "stall_after", 0.5, "Lockstep: seconds until a step is sent again.")
+        config = SimConfig()
+        config = replace(config, sensors=replace(config.sensors, width=width, height=height))
+        if not self.lockstep:
+            config = replace(config, control=replace(config.control, cycles=1))
+            robot = replace(robot, control_rate=STATE_RATE)
+        self._world = PegInsertion(config, robot, seed)
+        self._robot = robot
+        self._period = round(1e9 / robot.control_rate)
+        self._steps = 0
+        self._stalls = 0
+        self._answer: msg.ExecutedStep | None = None
+        self._target: tuple[int, Pose] | None = None
+        self._sent: list[tuple[Publisher, Any]] = []
+        self._sent_at = 0.0
+        self._advertise()
+        self._gripper = SimGripper(self, self._world)
+        self._target_topic = self.robot_topic(robot.topics.target_pose)
+        self.listen(PoseStamped, self._target_topic, self._on_target, qos.COMMAND)
+        self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
+        self.create_service(srv.ResetRobot, self.robot_topic(robot.topics.reset), self._on_reset)
+        self._waiting = self.every(0.1, self._start_when_matched)
+
+    @property
+    def stamp(self) -> int:
+        """Stamp of the present step in ns; a first step at 0 would look like an unset stamp."""
+        return (self._steps + 1) * self._period
+
+    def _advertise(self) -> None:
+        topics, add = self._robot.topics, self._publisher
+        self._state_parts: list[tuple[Publisher, Callable[[Any, int], Any]]] = [
+            (add(Clock, "/clock", qos.SENSOR), lambda state, t: build.clock(t)),
+            (add(JointState, topics.joint_states, qos.BROADCASTER), self._arm_joints),
+            (add(JointState, "franka/joint_states", qos.STATS), self._arm_joints),
+            (add(PoseStamped, topics.current_pose, qos.BROADCASTER), self._current_pose),
+            (add(WrenchStamped, topics.external_wrench, qos.BROADCASTER), self._external_wrench),
+            (add(JointState, topics.gripper_joint_states, qos.STATS), self._finger_joints),
+            (self.create_publisher(msg.SimTruth, "sim/truth", qos.STEP), self._truth),
+        ]
+        if build.FrankaRobotState is not None:
+            publisher = add(build.FrankaRobotState, topics.robot_state, qos.STATS)
+            self._state_parts.append((publisher, lambda state, t: build.robot_report(self._world, state, t)))
+        self._images = {name: add(Image, topic, qos.STATS) for name, topic in self._robot.cameras.items()}
+        infos = {name: topic.rsplit("/", 1)[0] + "/camera_info" for name, topic in self._robot.cameras.items()}
+        self._infos = {name: add(CameraInfo, topic, qos.STATS) for name, topic in infos.items()}
+
+    def _publisher(self, kind: type, topic: str, profile: QoSProfile) -> Publisher:
+        name = topic if topic.startswith("/") else self.robot_topic(topic)
+        return self.create_publisher(kind, name, profile)
+
+    def _arm_joints(self, state: Any, stamp: int) -> JointState:
+        return build.arm_joints(self._world, state, stamp)
+
+    def _finger_joints(self, state: Any, stamp: int) -> JointState:
+        return build.finger_joints(self._robot, state.gripper_width, stamp)
+
+    def _current_pose(self, state: Any, stamp: int) -> PoseStamped:
+        return build.current_pose(state, stamp, self._robot.base_frame)
+
+    def _external_wrench(self, state: Any, stamp: int) -> WrenchStamped:
+        return build.wrench(state, stamp, self._robot.base_frame)
+
+    def _truth(self, state: Any, stamp: int) -> msg.SimTruth:
+        return build.truth(self._world, stamp, self._stalls)
+
+    # start
+
+    def _start_when_matched(self) -> None:
+        absent = [p.topic_name for p in self._images.values() if p.get_subscription_count() == 0]
+        if self.lockstep and self.count_publishers(self.resolve_topic_name("executed_step")) == 0:
+            absent.append("executed_step")
+        if self.lockstep and absent:
+            self.get_logger().info(f"waiting for the other side of {absent}", throttle_duration_sec=5.0)
+            return
+        self._waiting.cancel()
+        self._publish(with_images=True)
+        if self.lockstep:
+            self.every(self._stall_after / 5, self._on_stall_check)
+        else:
+            self.every(1.0 / STATE_RATE, self._on_tick)
+
+    # stepping
+
+    def _on_tick(self) -> None:
+        self._gripper.apply()
+        self._world.step()
+        self._steps += 1
+        self._publish(with_images=self._steps % CAMERA_EVERY == 0)
+
+    def _on_executed(self, message: msg.ExecutedStep) -> None:
+        if self.lockstep and stamp_of(message.header) == self.stamp:
+            self._answer = message
+            self._advance_when_answered()
+
+    def _on_target(self, message: PoseStamped) -> None:
+        if self.count_publishers(self._target_topic) > 1:
+            raise BadMessage("ignored: more than one publisher, as crisp_controllers does")
+        if message.header.frame_id != self._robot.base_frame:
+            raise BadMessage(f"ignored: frame {message.header.frame_id!r}; expected {self._robot.base_frame!r}")
+        target = pose_from_message(message.pose)
+        if not self.lockstep:
+            self._world.command(target)
+            return
+        self._target = (stamp_of(message.header), target)
+        self._advance_when_answered()
+
+    def _advance_when_answered(self) -> None:
+        if self._answer is None:
+            return
+        if self._answer.commanded:
+            if self._target is None or self._target[0] != self.stamp:
+                return
+            self._world.command(self._target[1])
+        self._gripper.apply()
+        self._answer = None
+        self._world.step()
+        self._steps += 1
+        self._publish(with_images=True)
+
+    def _on_stall_check(self) -> None:
+        if time.monotonic() - self._sent_at < self._stall_after:
+            return
+        self._stalls += 1
+        self._send()
+
+    def _on_reset(self, request: srv.ResetRobot.Request, response: srv.ResetRobot.Response) -> srv.ResetRobot.Response:
+        self._world.reset(int(request.seed) if request.seed >= 0 else None)
+        response.success, response.message = True, f"start state {self._world.episode.seed}"
+        return response
+
+    # publishing
+
+    def _publish(self, with_images: bool) -> None:
+        stamp, state = self.stamp, self._world.state()
+        self._sent = [(publisher, make(state, stamp)) for publisher, make in self._state_parts]
+        if with_images:
+            for name, rgb in self._world.render().items():
+                self._sent.append((self._infos[name], build.camera_info(self._world, name, stamp)))
+                self._sent.append((self._images[name], build.image(name, rgb, stamp)))
+        self._send()
+
+    def _send(self) -> None:
+        self._sent_at = time.monotonic()
+        for publisher, message in self._sent:
+            publisher.publish(message)
+
+    def close(self) -> None:
+        self._world.close()
+
+
+def main() -> None:
+    """Entry point."""
+    run(SimNode)

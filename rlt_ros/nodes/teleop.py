@@ -1,0 +1,148 @@
+"""The policy switch: alone publishes `policy_mode`; whatever it does, it is asked for through its services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rlt_ros import msg, srv
+from rlt_ros.loop.conductor import Conductor
+from rlt_ros.loop.phase import PhaseMachine
+from rlt_ros.loop.report import status_line
+from rlt_ros.loop.requests import Request
+from rlt_ros.loop.session import Session, SessionConfig
+from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
+from rlt_ros.nodes.finale import Finale
+from rlt_ros.nodes.parameters import declare, declare_dataclass
+from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.nodes.scripted import ScriptedPerson
+from rlt_ros.robot.config import load_robot
+from rlt_ros.types import Mode
+
+MODES = {
+    Mode.HOLD: Request.MODE_HOLD,
+    Mode.VLA: Request.MODE_VLA,
+    Mode.RL: Request.MODE_RL,
+    Mode.HUMAN: Request.MODE_HUMAN,
+    Mode.RESET: Request.RESET,
+}
+LABELS = (Request.BEGIN, Request.SUCCESS, Request.FAILURE, Request.DISCARD, Request.ABORT)
+STATUS_EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The newest observation, without its images."""
+
+    id: int
+    stamp: int
+    episode: int
+
+
+class TeleopNode(BaseNode):
+    """Topics and services around `Conductor`; in simulation a scripted person uses the services."""
+
+    def __init__(self) -> None:
+        super().__init__("teleop")
+        robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        scripted = declare(self, "scripted", False, "A scripted operator with the simulator's truth in a person's place.")
+        config = declare_dataclass(self, SessionConfig, control_rate=robot.control_rate)
+        self.control_rate = robot.control_rate
+        self.actor: msg.ActorStats | None = None
+        self.learner: msg.LearnerStats | None = None
+        self.conductor = Conductor(PhaseMachine(self._gate), Session(config, self._gate))
+        self._seen: Seen | None = None
+        self._answered: msg.PolicyMode | None = None
+        self._person = ScriptedPerson(self, robot, config.seed) if scripted else None
+        self._finale = Finale(self)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._modes = self.create_publisher(msg.PolicyMode, "policy_mode", qos.STEP)
+        self._events = self.create_publisher(msg.EpisodeEvent, "episode_event", qos.STEP)
+        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
+        self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
+        self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
+        self.create_service(srv.SetPolicyMode, "set_policy_mode", self._on_set_mode)
+        self.create_service(srv.LabelEpisode, "label_episode", self._on_label)
+        self.every(STATUS_EVERY, self._on_status)
+
+    def _gate(self) -> tuple[bool, str]:
+        # The scripted person asks for RL throughout and the actor, which has the weights, falls back to the VLA: so the
+        # course of a run does not depend on when the statistics arrive.
+        if self._person is not None:
+            return True, ""
+        if self.learner is None:
+            return False, "no word from the learner yet"
+        return bool(self.learner.gate_open), str(self.learner.gate_reason)
+
+    # what comes in
+
+    def _on_observation(self, message: msg.Observation) -> None:
+        if self._answered is not None and message.id == self._answered.observation_id:
+            self._modes.publish(self._answered)
+            return
+        self._seen = Seen(message.id, stamp_of(message.header), message.episode)
+        self.go_on()
+
+    def _on_executed(self, message: msg.ExecutedStep) -> None:
+        self.conductor.add_executed(step_from_message(message))
+        self.go_on()
+
+    def _on_actor_stats(self, message: msg.ActorStats) -> None:
+        self.actor = message
+
+    def _on_learner_stats(self, message: msg.LearnerStats) -> None:
+        self.learner = message
+
+    # services
+
+    def _on_set_mode(self, request: Any, response: srv.SetPolicyMode.Response) -> srv.SetPolicyMode.Response:
+        if request.mode not in set(Mode):
+            response.success, response.message = False, f"mode is {request.mode}; expected one of {[int(m) for m in Mode]}"
+            return response
+        return self._answer(MODES[Mode(request.mode)], response)
+
+    def _on_label(self, request: Any, response: srv.LabelEpisode.Response) -> srv.LabelEpisode.Response:
+        if request.label >= len(LABELS):
+            response.success, response.message = False, f"label is {request.label}; expected 0 to {len(LABELS) - 1}"
+            return response
+        return self._answer(LABELS[request.label], response)
+
+    def _answer(self, request: Request, response: Any) -> Any:
+        answer = self.conductor.machine.request(request)
+        response.success, response.message = bool(answer.accepted), str(answer.message)
+        return response
+
+    # what goes out
+
+    def go_on(self) -> None:
+        """Give the word for the newest observation as soon as all is known that it depends on."""
+        seen = self._seen
+        if seen is None or (self.lockstep and not self._counted(seen)):
+            return
+        if self._person is not None and not self._person.ready(seen.stamp):
+            return
+        self._seen = None
+        word = self.conductor.observe(seen.id, seen.stamp, seen.episode)
+        for event in word.events:
+            self._events.publish(event_to_message(event))
+        self._answered = mode_to_message(word.mode)
+        self._modes.publish(self._answered)
+        if self.conductor.finished:
+            self._finale.begin()
+
+    def _counted(self, seen: Seen) -> bool:
+        done = self.conductor.executed
+        return seen.id == 1 or (done is not None and done.observation_id == seen.id - 1)
+
+    def _on_status(self) -> None:
+        progress = self.conductor.session.progress
+        print(status_line(progress, self.control_rate, self.actor, self.learner), flush=True)
+
+
+def main() -> None:
+    """Entry point."""
+    run(TeleopNode)

@@ -1,0 +1,148 @@
+"""Actor and critics and one update of each. What decides when to update is `learner`; what is updated is here."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rlt_ros.rl import losses
+from rlt_ros.rl.backend import torch
+from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.flat import Optimised, flatten
+from rlt_ros.rl.networks import Actor, CriticEnsemble
+from rlt_ros.rl.replay import Batch
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class UpdateInfo:
+    """Scalars of one update; those of the actor are None where only the critics learned."""
+
+    critic_loss: Tensor
+    q_mean: Tensor
+    actor_loss: Tensor | None = None
+    bc_loss: Tensor | None = None
+
+
+class Agent:
+    """Owns networks, targets, optimisers and its random generator. Not thread-safe: `Learner` takes turns."""
+
+    def __init__(self, config: AgentConfig, dims: Dims) -> None:
+        self.config, self.dims = config, dims
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.actor = Actor(config, dims, self.generator).to(config.device)
+        self.critic = CriticEnsemble(config, dims, self.generator).to(config.device)
+        self.ema = copy.deepcopy(self.actor).requires_grad_(False)
+        self.target = copy.deepcopy(self.critic).requires_grad_(False)
+        self._trained = {
+            name: Optimised(module, config.learning_rate, config.grad_clip)
+            for name, module in (("actor", self.actor), ("critic", self.critic))
+        }
+        self._ema, self._target = flatten(self.ema), flatten(self.target)
+        self.critic_updates = 0
+        self.actor_updates = 0
+        self._dims = torch.tensor(config.policy_dims(dims), device=config.device)
+
+    def policy_part(self, chunk: Tensor) -> Tensor:
+        """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
+        return chunk.index_select(2, self._dims)
+
+    def update(self, batch: Batch) -> UpdateInfo:
+        """One critic update; on every `actor_every`-th, once the critics have had `actor_after`, one of the actor."""
+        info = self._update_critic(batch)
+        self.critic_updates += 1
+        if self.critic_updates <= self.config.actor_after or self.critic_updates % self.config.actor_every:
+            return info
+        actor_loss, bc = self._update_actor(batch)
+        self.actor_updates += 1
+        return UpdateInfo(info.critic_loss, info.q_mean, actor_loss, bc)
+
+    def pretrain(self, batch: Batch) -> Tensor:
+        """One actor update on BC alone, before the critics have a say; the averaged actor follows at once."""
+        loss, _ = self._bc(batch)
+        self._trained["actor"].descend(loss)
+        self._ema.copy_(self._trained["actor"].flat)
+        return loss.detach()
+
+    @torch.no_grad()
+    def target_values(self, batch: Batch) -> Tensor:
+        """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
+        c = self.config
+        chunk = self.actor(batch.next_state, self.policy_part(batch.next_reference))
+        if c.target_noise > 0.0:
+            noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
+            chunk = (chunk + noise).clamp_(-1.0, 1.0)
+        members = torch.randperm(c.critics, generator=self.generator)[: c.target_critics].to(c.device)
+        values = self.target(batch.next_state, chunk, torch.ones_like(batch.valid), members)
+        bootstrap = losses.pessimistic(values)
+        target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)
+        return target.clamp_(c.q_low, c.q_high)
+
+    def q(self, batch: Batch) -> Tensor:
+        """Values of the executed chunks, (K, B)."""
+        return self.critic(batch.state, self.policy_part(batch.action), batch.valid)
+
+    def q_of(self, batch: Batch, chunk: Tensor) -> Tensor:
+        """Values of other whole chunks (B, C, d) at the same states, (K, B)."""
+        return self.critic(batch.state, chunk, torch.ones_like(batch.valid))
+
+    def _update_critic(self, batch: Batch) -> UpdateInfo:
+        target = self.target_values(batch)
+        values = self.q(batch)
+        loss = losses.critic_loss(values, target)
+        self._trained["critic"].descend(loss)
+        self._target.lerp_(self._trained["critic"].flat, self.config.tau)
+        return UpdateInfo(loss.detach(), values.detach().mean())
+
+    def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        bc, chunk = self._bc(batch)
+        loss = self.config.bc_beta * bc - self.q_of(batch, chunk).mean()
+        self._trained["actor"].descend(loss)
+        self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
+        return loss.detach(), bc.detach()
+
+    def _bc(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        reference = self.policy_part(batch.reference)
+        seen = losses.dropped(reference, self.config.reference_dropout, self.generator)
+        chunk = self.actor(batch.state, seen)
+        wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
+        return losses.bc_loss(chunk, wanted), chunk
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that an update reads or writes, by name, networks first: not copies."""
+        modules = {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
+        named = {f"{part}.{name}": t for part, module in modules.items() for name, t in module.state_dict().items()}
+        for part, optimiser in self.optimisers.items():
+            for i, moments in optimiser.state_dict()["state"].items():
+                named.update({f"optimiser.{part}.{i}.{name}": t for name, t in moments.items()})
+        return named | {"generator": self.generator.get_state()}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take over tensors as `tensors` gave them, in place. Raises ValueError naming a missing or misshapen one."""
+        for part, module in (("actor", self.actor), ("critic", self.critic), ("ema", self.ema), ("target", self.target)):
+            load_strictly(module, _under(tensors, f"{part}."), part)
+        for part, optimiser in self.optimisers.items():
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, tensor in _under(tensors, f"optimiser.{part}.").items():
+                index, moment = name.split(".")
+                state.setdefault(int(index), {})[moment] = tensor
+            optimiser.load_state_dict(optimiser.state_dict() | {"state": state})
+        self.generator.set_state(tensors["generator"])
+
+
+def load_strictly(module: torch.nn.Module, tensors: Mapping[str, Tensor], where: str) -> None:
+    """Copy tensors into a module. Raises ValueError unless names and shapes agree exactly, naming both sides."""
+    own = module.state_dict()
+    if set(own) != set(tensors):
+        missing, unknown = sorted(set(own) - set(tensors)), sorted(set(tensors) - set(own))
+        raise ValueError(f"{where}: tensors differ: missing {missing}, unknown {unknown}")
+    for name, tensor in own.items():
+        if tensor.shape != tensors[name].shape:
+            raise ValueError(f"{where}.{name} has shape {tuple(tensors[name].shape)}; expected {tuple(tensor.shape)}")
+        tensor.copy_(tensors[name])
+
+
+def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}

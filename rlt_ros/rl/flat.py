@@ -1,0 +1,40 @@
+"""Networks whose parameters lie in one vector: clipping, optimiser and averaging become one operation each.
+
+At these sizes a step over ten separate tensors costs as much as half of the multiplications.
+"""
+
+from __future__ import annotations
+
+from rlt_ros.rl.backend import torch
+
+Tensor = torch.Tensor
+
+
+def flatten(module: torch.nn.Module) -> Tensor:
+    """Move a module's parameters into one vector, of which they become views, and return the vector."""
+    parameters = list(module.parameters())
+    flat = torch.cat([p.detach().reshape(-1) for p in parameters])
+    for parameter, part in zip(parameters, flat.split([p.numel() for p in parameters])):
+        parameter.data = part.view(parameter.shape)
+    return flat
+
+
+class Optimised:
+    """A network with its flat parameters and Adam on them."""
+
+    def __init__(self, module: torch.nn.Module, learning_rate: float, grad_clip: float) -> None:
+        self._parameters = list(module.parameters())
+        self._grad_clip = grad_clip
+        self.flat = flatten(module)
+        self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
+
+    def descend(self, loss: Tensor) -> None:
+        """One step down a loss, with the norm of this network's gradient bounded.
+
+        Gradients are asked for by name: the actor's loss passes through the critics without one of their gradients
+        being computed, let alone left behind for their next step.
+        """
+        gradient = torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)])
+        gradient.mul_((self._grad_clip / (gradient.norm() + 1e-6)).clamp_(max=1.0))
+        self.flat.grad = gradient
+        self.adam.step()

@@ -1,0 +1,55 @@
+"""The mathematics of the method as pure functions of tensors. Equation numbers are those of arXiv 2604.23073.
+
+B rows, K critics, C steps, d dimensions that the policy decides. gamma is per control step.
+"""
+
+from __future__ import annotations
+
+from rlt_ros.rl.backend import torch
+
+Tensor = torch.Tensor
+
+
+def td_target(
+    rewards: Tensor, valid: Tensor, horizon: Tensor, terminated: Tensor, next_value: Tensor, gamma: float
+) -> Tensor:
+    """Right side of Eq. 3 for windows that may be short, (B,).
+
+    y = sum_{i < h} gamma^i r_i + gamma^h (1 - terminated) V(x'), with h = horizon executed steps. A truncated window
+    bootstraps, a terminated one does not. rewards, valid: (B, C). horizon, terminated, next_value: (B,).
+    """
+    discounts = gamma ** torch.arange(rewards.shape[1], device=rewards.device, dtype=rewards.dtype)
+    inside = (rewards * valid) @ discounts
+    return inside + gamma**horizon * (1.0 - terminated) * next_value
+
+
+def pessimistic(values: Tensor) -> Tensor:
+    """Minimum over the members of the target ensemble: (M, B) to (B,)."""
+    return values.min(dim=0).values
+
+
+def critic_loss(values: Tensor, target: Tensor) -> Tensor:
+    """Mean squared error of every member, summed over members: none learns slower for having company. (K, B), (B,)."""
+    return (values - target).square().mean(dim=1).sum()
+
+
+def bc_target(reference: Tensor, action: Tensor, human: Tensor) -> Tensor:
+    """What the actor is drawn to: the raw reference, or per step the human's action. (B, C, d); human: (B, C)."""
+    return torch.where(human.unsqueeze(2) > 0, action, reference)
+
+
+def bc_loss(chunk: Tensor, target: Tensor) -> Tensor:
+    """Squared distance of Eq. 5, SUMMED over the C * d numbers of a chunk, mean over rows. Mean convention: / (C d)."""
+    return (chunk - target).square().sum(dim=(1, 2)).mean()
+
+
+def smoothing_noise(like: Tensor, sigma: float, bound: float, generator: torch.Generator) -> Tensor:
+    """Clipped Gaussian of TD3, the only noise in the target, drawn on the CPU so that every device sees the same."""
+    noise = torch.randn(like.shape, generator=generator) * sigma
+    return noise.clamp_(-bound, bound).to(like.device)
+
+
+def dropped(reference: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """The reference INPUT with a share of the rows zeroed as a whole. (B, C, d)."""
+    kept = torch.rand(reference.shape[0], 1, 1, generator=generator) >= share
+    return reference * kept.to(reference.device)

@@ -1,0 +1,89 @@
+"""The two small networks: an actor for whole chunks and an ensemble of critics as one batched module.
+
+B rows, K critics, C steps, d dimensions that the policy decides, S = Z + P values of state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlt_ros.rl.backend import torch
+from rlt_ros.rl.config import AgentConfig, Dims
+
+Tensor = torch.Tensor
+nn = torch.nn
+
+
+class Actor(nn.Module):
+    """mu(x, reference) of Eq. 4: an absolute chunk in (-1, 1), not a correction of the reference.
+
+    No layer norm over its concatenated input: that would destroy the scale of the reference that it must pass on.
+    """
+
+    def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator) -> None:
+        super().__init__()
+        self.shape = (config.chunk, len(config.policy_dims(dims)))
+        flat = self.shape[0] * self.shape[1]
+        sizes = [dims.z + dims.proprio + flat, *[config.hidden] * config.layers, flat]
+        self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in zip(sizes, sizes[1:]))
+        self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in zip(sizes, sizes[1:]))
+
+    def forward(self, state: Tensor, reference: Tensor) -> Tensor:
+        """Chunk (B, C, d) for a state (B, S) and the policy's dimensions of a reference (B, C, d)."""
+        h = torch.cat([state, reference.flatten(1)], dim=1)
+        last = len(self.weights) - 1
+        for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
+            h = nn.functional.linear(h, weight, bias)
+            h = torch.relu(h) if i < last else torch.tanh(h)
+        return h.view(-1, *self.shape)
+
+
+class CriticEnsemble(nn.Module):
+    """Q(x, a) of K critics with layer norm. The first layer is cut in two, so that the actor step, which needs the
+    gradient towards the action only, does not pay for the state.
+    """
+
+    def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator) -> None:
+        super().__init__()
+        k, hidden = config.critics, config.hidden
+        state = dims.z + dims.proprio
+        action = config.chunk * len(config.policy_dims(dims)) + config.chunk
+        fan_in = state + action
+        self.state_weight = _uniform((k, state, hidden), fan_in, generator)
+        self.action_weight = _uniform((k, action, hidden), fan_in, generator)
+        self.first_bias = _uniform((k, 1, hidden), fan_in, generator)
+        deeper = range(config.layers - 1)
+        self.weights = nn.ParameterList(_uniform((k, hidden, hidden), hidden, generator) for _ in deeper)
+        self.biases = nn.ParameterList(_uniform((k, 1, hidden), hidden, generator) for _ in deeper)
+        self.head_weight = _uniform((k, hidden, 1), hidden, generator)
+        self.head_bias = _uniform((k, 1, 1), hidden, generator)
+
+    def forward(self, state: Tensor, action: Tensor, valid: Tensor, members: Tensor | None = None) -> Tensor:
+        """Values (K, B), or (M, B) of the members named by an index tensor (M,).
+
+        state: (B, S). action: (B, C, d). valid: (B, C), 1 for steps that count; the others are blanked here, and the
+        critic is told which.
+        """
+
+        def of(parameter: Tensor) -> Tensor:
+            return parameter if members is None else parameter.index_select(0, members)
+
+        taken = torch.cat([(action * valid.unsqueeze(2)).flatten(1), valid], dim=1)
+        bias, state_weight, action_weight = of(self.first_bias), of(self.state_weight), of(self.action_weight)
+        k = bias.shape[0]
+        h = torch.baddbmm(bias, state.expand(k, -1, -1), state_weight)
+        h = torch.baddbmm(h, taken.expand(k, -1, -1), action_weight)
+        h = _normalised(h)
+        for weight, bias in zip(self.weights, self.biases):
+            h = _normalised(torch.baddbmm(of(bias), h, of(weight)))
+        return torch.baddbmm(of(self.head_bias), h, of(self.head_weight)).squeeze(2)
+
+
+def _normalised(h: Tensor) -> Tensor:
+    # Without gain and shift: the weights around it do their work, and they cost four passes over the activations.
+    return torch.relu(nn.functional.layer_norm(h, h.shape[-1:]))
+
+
+def _uniform(shape: Sequence[int], fan_in: int, generator: torch.Generator) -> torch.nn.Parameter:
+    bound = fan_in**-0.5
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))

@@ -1,0 +1,178 @@
+"""Rows in a ring, features shared between them, batches as tensors."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rlt_ros.rl.backend import torch
+from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.features import FeatureStore
+from rlt_ros.rl.rows import check_known
+from rlt_ros.types import Driver, Label, Transition
+
+Tensor = torch.Tensor
+
+
+class NotEnoughRows(RuntimeError):
+    """Fewer rows than two batches: an update would see the same rows again and again."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B rows of the replay, float32 unless stated.
+
+    state, next_state: (B, S), z and proprio. reference, next_reference: (B, C, A), raw chunks of the VLA.
+    action: (B, C, A), executed, zero beyond the horizon. human, valid: (B, C), 1 or 0. rewards: (B, C).
+    horizon: (B,), executed steps. terminated: (B,), 1 where nothing may be bootstrapped; next_* repeat the current
+    ones there. mc_return: (B,), discounted return that the phase earned, NaN where it was aborted.
+    row: int64 (B,), count of rows before it in the run.
+    """
+
+    state: Tensor
+    reference: Tensor
+    action: Tensor
+    human: Tensor
+    valid: Tensor
+    rewards: Tensor
+    horizon: Tensor
+    terminated: Tensor
+    next_state: Tensor
+    next_reference: Tensor
+    mc_return: Tensor
+    row: Tensor
+
+    def to(self, device: str) -> Batch:
+        """The same batch on a device."""
+        return self if device == "cpu" else replace(self, **{k: v.to(device) for k, v in vars(self).items()})
+
+
+class Replay:
+    """Ring of rows. Safe for one thread that adds and another that samples: no row is ever seen half written."""
+
+    def __init__(self, config: AgentConfig, dims: Dims) -> None:
+        self._config = config
+        self._features = FeatureStore(config, dims)
+        n, c = config.replay_capacity, config.chunk
+        self._columns = {
+            "start": np.zeros(n, np.int64),
+            "next": np.zeros(n, np.int64),
+            "action": np.zeros((n, c, dims.action), np.float32),
+            "human": np.zeros((n, c), np.float32),
+            "rewards": np.zeros((n, c), np.float32),
+            "horizon": np.zeros(n, np.float32),
+            "terminated": np.zeros(n, np.float32),
+            "mc_return": np.zeros(n, np.float32),
+            "row": np.zeros(n, np.int64),
+        }
+        self._tensors = {name: torch.from_numpy(column) for name, column in self._columns.items()}
+        self._z, self._proprio, self._reference = (
+            torch.from_numpy(a) for a in (self._features.z, self._features.proprio, self._features.reference)
+        )
+        self._steps = torch.arange(c, dtype=torch.float32)
+        self._held: dict[tuple[str, int], int] = {}
+        self._order: list[tuple[str, int]] = []
+        self._added = 0
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return min(self._added, self._config.replay_capacity)
+
+    @property
+    def added(self) -> int:
+        """Rows added since the run began."""
+        return self._added
+
+    @property
+    def evicted(self) -> int:
+        """Rows that newer ones have pushed out."""
+        return self._added - len(self)
+
+    @property
+    def observations(self) -> int:
+        """Observations whose features are stored."""
+        return len(self._features)
+
+    def check(self, row: Transition) -> None:
+        """Raises RowError if the row names features that neither it nor a stored row has brought."""
+        with self._lock:
+            check_known(row, self._features)
+
+    def add(self, row: Transition) -> bool:
+        """Store a checked row; False if this (stream, id) is stored already. Raises RowError as `check` does."""
+        with self._lock:
+            if (row.stream, row.id) in self._held:
+                return False
+            check_known(row, self._features)
+            for features in row.features:
+                self._features.put(row.stream, features)
+            slot = self._added % self._config.replay_capacity
+            start = self._features.use((row.stream, row.features_id))
+            following = start if row.terminated else self._features.use((row.stream, row.next_features_id))
+            if self._added >= self._config.replay_capacity:
+                self._evict(slot)
+            self._write(slot, row, start, following)
+            self._added += 1
+        return True
+
+    def sample(self, batch: int, generator: torch.Generator) -> Batch:
+        """Rows drawn uniformly with replacement. Raises NotEnoughRows below two batches."""
+        with self._lock:
+            if len(self) < 2 * batch:
+                raise NotEnoughRows(f"{len(self)} rows in the replay; a batch of {batch} needs {2 * batch}")
+            return self._gather(torch.randint(len(self), (batch,), generator=generator))
+
+    def human_rate(self) -> float:
+        """Share of human steps among the executed ones."""
+        with self._lock:
+            steps = float(self._columns["horizon"][: len(self)].sum())
+            return float(self._columns["human"][: len(self)].sum()) / steps if steps else 0.0
+
+    def _write(self, slot: int, row: Transition, start: int, following: int) -> None:
+        h = row.valid_horizon
+        c = self._columns
+        c["start"][slot], c["next"][slot] = start, following
+        for name in ("action", "human", "rewards"):
+            c[name][slot] = 0.0
+        c["action"][slot, :h] = row.actions[:h]
+        c["human"][slot, :h] = row.drivers[:h] == Driver.HUMAN
+        c["rewards"][slot, :h] = row.rewards[:h]
+        c["horizon"][slot] = h
+        c["terminated"][slot] = row.terminated
+        c["mc_return"][slot] = monte_carlo_return(row, self._config.gamma)
+        c["row"][slot] = self._added
+        key = (row.stream, row.id)
+        self._held[key] = slot
+        self._order[slot : slot + 1] = [key]
+
+    def _evict(self, slot: int) -> None:
+        start, following = int(self._columns["start"][slot]), int(self._columns["next"][slot])
+        self._features.release(start)
+        if not self._columns["terminated"][slot]:
+            self._features.release(following)
+        del self._held[self._order[slot]]
+
+    def _gather(self, index: Tensor) -> Batch:
+        column = {name: t.index_select(0, index) for name, t in self._tensors.items()}
+        start, following = column.pop("start"), column.pop("next")
+        valid = (self._steps < column["horizon"].unsqueeze(1)).float()
+        return Batch(
+            state=self._state(start),
+            next_state=self._state(following),
+            reference=self._reference.index_select(0, start),
+            next_reference=self._reference.index_select(0, following),
+            valid=valid,
+            **column,
+        ).to(self._config.device)
+
+    def _state(self, slots: Tensor) -> Tensor:
+        return torch.cat([self._z.index_select(0, slots).float(), self._proprio.index_select(0, slots)], dim=1)
+
+
+def monte_carlo_return(row: Transition, gamma: float) -> float:
+    """Discounted return that the phase earned from the row's start: 0 for a failure, NaN for an aborted phase."""
+    if row.label == Label.SUCCESS:
+        return gamma ** (row.steps_to_end - 1)
+    return 0.0 if row.label == Label.FAILURE else float("nan")

@@ -1,0 +1,132 @@
+"""Scripted demonstrators: one that knows where the hole is, and one that is systematically wrong about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.pose import Pose
+from rlt_ros.sim.truth import Truth
+from rlt_ros.types import GRIPPER
+
+CLOSED = -1.0
+
+
+class Policy(Protocol):
+    """Anything that turns truth and the last target into an action (7,) of the action space."""
+
+    def reset(self) -> None:
+        """A new episode begins."""
+
+    def action(self, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
+        """The next action float32 (7,), a delta from the last target."""
+
+
+@dataclass(frozen=True)
+class ExpertConfig:
+    """How the expert moves."""
+
+    clear_height: float = 0.004
+    """m, above the board: it goes no lower until the tip is over its goal."""
+    aligned: float = 0.0012
+    """m, lateral distance to the goal that counts as over it."""
+    lowering: float = 0.004
+    """m per control step, how fast it lowers the tip."""
+
+
+class Expert:
+    """Moves the tip over the goal, upright, then down into the hole: 5 mm steps at most, the gripper held closed."""
+
+    def __init__(self, robot: RobotConfig, config: ExpertConfig | None = None) -> None:
+        self._config = config or ExpertConfig()
+        self._space = robot.action_space
+        self._upright = robot.reference.rotation
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def action(self, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
+        """Action float32 (7,) towards the true hole; `measured` and `target` are tool poses in the base frame."""
+        return self.towards(np.zeros(2), truth, measured, target)
+
+    def towards(self, offset: np.ndarray, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
+        """Action float32 (7,) towards a goal beside the hole. offset: (2,), m, along the base's x and y."""
+        goal = truth.hole.position + [*offset, 0.0]
+        lever = measured.rotation.inv().apply(truth.tip - measured.position)
+        wanted_tip = goal + [0.0, 0.0, self._tip_height(truth.tip - goal, target.position + self._upright.apply(lever) - goal)]
+        position = wanted_tip - self._upright.apply(lever)
+        _, turn = target.to(Pose(position, self._upright.as_quat()))
+        action = np.concatenate(
+            [(position - target.position) / self._space.translation, turn / self._space.rotation, [CLOSED]]
+        )
+        return np.clip(action, -1.0, 1.0).astype(np.float32)
+
+    def _tip_height(self, tip: np.ndarray, commanded: np.ndarray) -> float:
+        """Height over the board that the tip should be commanded to; both arguments (3,) relative to the goal."""
+        lower = float(commanded[2]) - self._config.lowering
+        if np.hypot(tip[0], tip[1]) < self._config.aligned:
+            return lower
+        return max(lower, min(self._config.clear_height, float(tip[2])))
+
+
+@dataclass(frozen=True)
+class DemonstratorConfig:
+    """Errors of an imperfect operator, and how he moves. Lengths in m."""
+
+    bias: tuple[float, float] = (0.0022, -0.0014)
+    """Constant error of the goal along the base's x and y: what a policy cloned from him inherits."""
+    episode_error: float = 0.0015
+    """Standard deviation of a further error per axis, drawn for each episode."""
+    chunk_error: float = 0.0015
+    """Standard deviation of a further error per axis, drawn for each chunk."""
+    noise: float = 0.15
+    """Standard deviation of the noise on the six motion values of every action."""
+    chunk: int = 10
+    """Control steps that are planned at once and carried out without looking."""
+    expert: ExpertConfig = ExpertConfig(aligned=0.003)
+    """How he moves."""
+
+
+class Demonstrator:
+    """An expert with a systematic error who acts in open-loop chunks; the same seed gives the same sequence."""
+
+    def __init__(self, robot: RobotConfig, config: DemonstratorConfig | None = None, seed: int = 0) -> None:
+        self._config = config or DemonstratorConfig()
+        self._expert = Expert(robot, self._config.expert)
+        self._space = robot.action_space
+        self._rng = np.random.default_rng(seed)
+        self.reset()
+
+    def reset(self) -> None:
+        """A new episode: a new error, and no chunk under way."""
+        self._error = np.array(self._config.bias) + self._rng.normal(0.0, self._config.episode_error, 2)
+        self._queue: list[np.ndarray] = []
+
+    def action(self, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
+        """The next action float32 (7,); a new chunk is planned when the last one is used up."""
+        if not self._queue:
+            self._queue = list(self.plan(truth, measured, target))
+        return self._queue.pop(0)
+
+    def plan(self, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
+        """A chunk float32 (chunk, 7), planned as if the tip followed every command."""
+        offset = self._error + self._rng.normal(0.0, self._config.chunk_error, 2)
+        rows = []
+        for _ in range(self._config.chunk):
+            row = self._expert.towards(offset, truth, measured, target)
+            row[:GRIPPER] += self._rng.normal(0.0, self._config.noise, GRIPPER).astype(np.float32)
+            rows.append(np.clip(row, -1.0, 1.0))
+            target = self._space.target(target, rows[-1])
+            truth, measured = _followed(truth, measured, target)
+        return np.array(rows, dtype=np.float32)
+
+
+def _followed(truth: Truth, measured: Pose, target: Pose) -> tuple[Truth, Pose]:
+    """Truth and measured pose if the tool were at the target, as far as `Expert.towards` looks at them."""
+    lever = measured.rotation.inv().apply(truth.tip - measured.position)
+    tip = target.position + Rotation.from_quat(target.quaternion).apply(lever)
+    return Truth(tip=tip, hole=truth.hole, depth=truth.depth, lateral=truth.lateral, success=truth.success), target

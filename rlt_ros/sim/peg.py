@@ -1,0 +1,194 @@
+"""The simulated world without ROS: an FR3 that inserts a peg."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.kinematics import READY, inverse
+from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.state import RobotMode, RobotState
+from rlt_ros.sim.cameras import Intrinsics, Photographer, PixelNoise, intrinsics
+from rlt_ros.sim.config import SimConfig
+from rlt_ros.sim.controller import TargetFilter
+from rlt_ros.sim.engine import mujoco
+from rlt_ros.sim.episode import Episode, draw
+from rlt_ros.sim.fingers import Fingers
+from rlt_ros.sim.hand import FINGERS
+from rlt_ros.sim.scene import CAMERAS, build
+from rlt_ros.sim.truth import Truth, judge
+from rlt_ros.sim.wrench import step_measured
+
+_SEED_LIMIT = 2**31
+_FORCE_STREAM, _PIXEL_STREAM = 1, 2
+
+
+class PegInsertion:
+    """FR3 with a peg in its hand over a board with a hole, under Cartesian impedance control.
+
+    The world starts reset. The same seed gives the same scene, start, noise and, for the same commands, the same motion
+    and pictures, bit for bit on one machine. seed: of the own sequence that `reset(None)` draws from.
+    Raises ValueError if rates do not divide or the robot config names a camera that the scene lacks.
+    """
+
+    def __init__(self, config: SimConfig, robot: RobotConfig, seed: int = 0) -> None:
+        self.config, self.robot = config, robot
+        self._substeps = _substeps(config, robot)
+        self._camera_ids = _camera_ids(robot)
+        self.model = build(config, robot)
+        self.data = mujoco.MjData(self.model)
+        self._tool, self._tip, self._peg = (self.data.site("tool"), self.data.site("tip"), self.data.body("peg"))
+        self._target_id = int(self.model.body("target").mocapid[0])
+        self._board_id = int(self.model.body("board").mocapid[0])
+        self._solid = np.flatnonzero(self.model.geom_contype)
+        self._lamps = self.model.light_diffuse.copy()
+        self._controller = TargetFilter(config.control, 1.0 / (robot.control_rate * config.control.cycles))
+        self.fingers = Fingers(2 * config.peg.radius, robot.gripper.speed)
+        self._noise = PixelNoise(config.sensors.pixel_noise)
+        self._photographer: Photographer | None = None
+        self._seeds = np.random.default_rng(seed)
+        self.reset(None)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Teleport to the start of an episode; None takes the next seed of the own sequence.
+
+        Raises ValueError if the seed is negative.
+        """
+        seed = int(self._seeds.integers(_SEED_LIMIT)) if seed is None else seed
+        self.episode = draw(self.config, self.robot.reference, seed)
+        self.steps = 0
+        self._sensor_rng = np.random.default_rng((seed, _FORCE_STREAM))
+        self._wrench = np.zeros(6)
+        self.fingers.reset()
+        self._place(self.episode)
+        self._controller.reset(self.pose)
+
+    def _place(self, episode: Episode) -> None:
+        mujoco.mj_resetData(self.model, self.data)
+        self.model.geom_friction[self._solid, 0] = episode.friction
+        self.model.light_diffuse[:] = self._lamps * episode.light
+        self._set_mocap(self._board_id, episode.hole)
+        self._set_mocap(self._target_id, episode.start)
+        self.data.qpos[:] = inverse(episode.start, READY)
+        self._place_fingers()
+        mujoco.mj_forward(self.model, self.data)
+
+    def _set_mocap(self, index: int, pose: Pose) -> None:
+        self.data.mocap_pos[index] = pose.position
+        self.data.mocap_quat[index] = np.roll(pose.quaternion, 1)
+
+    def _place_fingers(self) -> None:
+        for name, side in zip(FINGERS, (1, -1)):
+            self.model.body(name).pos[1] = side * self.fingers.width / 2
+
+    def command(self, target: Pose) -> None:
+        """Target of the tool centre point, held until the next one. Raises ValueError if it is not a finite pose."""
+        self._controller.command(target)
+
+    def command_gripper(self, width: float, speed: float | None = None) -> None:
+        """Move the fingers to a width in m (speed in m/s, None: as configured); closing ends at the peg."""
+        self.fingers.command(width, speed)
+
+    def step(self) -> None:
+        """Advance by one control period; the external wrench is the mean over its cycles."""
+        cycles = self.config.control.cycles
+        total = np.zeros(6)
+        for _ in range(cycles):
+            total += self._cycle()
+        self.steps += 1
+        self._wrench = total / cycles + self._sensor_noise()
+        if self.fingers.moving:
+            self.fingers.advance(1.0 / self.robot.control_rate)
+            self._place_fingers()
+        mujoco.mj_forward(self.model, self.data)
+
+    def _cycle(self) -> np.ndarray:
+        position = self._tool.xpos.copy()
+        quat = np.empty(4)
+        mujoco.mju_mat2Quat(quat, self._tool.xmat)
+        pulled = self._controller.cycle(position, quat)
+        self.data.mocap_pos[self._target_id], self.data.mocap_quat[self._target_id] = pulled
+        return step_measured(self.model, self.data, self._peg.id, self._tool.id, self._substeps)
+
+    def _sensor_noise(self) -> np.ndarray:
+        sensors = self.config.sensors
+        return self._sensor_rng.normal(0.0, np.repeat([sensors.force_noise, sensors.torque_noise], 3))
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the reset."""
+        return float(self.data.time)
+
+    @property
+    def pose(self) -> Pose:
+        """Measured pose of the tool centre point, base frame."""
+        quat = np.empty(4)
+        mujoco.mju_mat2Quat(quat, self._tool.xmat)
+        return Pose.of(self._tool.xpos, np.roll(quat, -1))
+
+    @property
+    def desired(self) -> Pose:
+        """The controller's filtered target, base frame."""
+        return self._controller.desired
+
+    @property
+    def efforts(self) -> np.ndarray:
+        """Joint torques float64 (7,) in Nm as the arm's sensors would measure them, gravity load included."""
+        return self.data.qfrc_actuator + self.data.qfrc_gravcomp
+
+    def state(self) -> RobotState:
+        """What the arm measures, stamp 0; the wrench is the mean over the last step."""
+        return RobotState(
+            stamp=0,
+            pose=self.pose,
+            joint_positions=self.data.qpos.copy(),
+            joint_velocities=self.data.qvel.copy(),
+            force=self._wrench[:3].copy(),
+            torque=self._wrench[3:].copy(),
+            gripper_width=self.fingers.width,
+            mode=RobotMode.MOVE,
+        )
+
+    def truth(self) -> Truth:
+        """Where the peg really is."""
+        return judge(self._tip.xpos, self.episode.hole, self.config)
+
+    def render(self) -> dict[str, np.ndarray]:
+        """Pictures RGB uint8 (height, width, 3) of the robot config's cameras; the same again until the next step."""
+        sensors = self.config.sensors
+        if self._photographer is None:
+            self._photographer = Photographer(self.model, sensors.width, sensors.height)
+        key = (self.episode.seed, _PIXEL_STREAM, self.steps)
+        return {
+            name: self._noise.apply(self._photographer.picture(self.data, name), (*key, i))
+            for name, i in self._camera_ids.items()
+        }
+
+    def intrinsics(self, camera: str) -> Intrinsics:
+        """Intrinsics of a camera at the size that `render` gives."""
+        return intrinsics(self.model, camera, self.config.sensors.width, self.config.sensors.height)
+
+    def close(self) -> None:
+        """Free the OpenGL context; rendering again opens a new one."""
+        if self._photographer is not None:
+            self._photographer.close()
+            self._photographer = None
+
+
+def _substeps(config: SimConfig, robot: RobotConfig) -> int:
+    """Physics steps per controller cycle."""
+    cycle_rate = robot.control_rate * config.control.cycles
+    substeps = round(config.control.physics_rate / cycle_rate)
+    if substeps < 1 or abs(substeps * cycle_rate - config.control.physics_rate) > 1e-6:
+        raise ValueError(
+            f"control.physics_rate {config.control.physics_rate} Hz is no multiple of control_rate {robot.control_rate} Hz "
+            f"times control.cycles {config.control.cycles}"
+        )
+    return substeps
+
+
+def _camera_ids(robot: RobotConfig) -> dict[str, int]:
+    missing = sorted(set(robot.cameras) - set(CAMERAS))
+    if missing:
+        raise ValueError(f"robot config: camera {missing[0]!r} is not simulated; known are {', '.join(CAMERAS)}")
+    return {name: CAMERAS.index(name) for name in robot.cameras}

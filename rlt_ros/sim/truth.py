@@ -1,0 +1,34 @@
+"""What only a simulator knows: where the peg really is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlt_ros.robot.pose import Pose
+from rlt_ros.sim.config import SimConfig
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Peg and hole at one moment, base frame.
+
+    tip: float64 (3,), middle of the peg's end face, m. hole: middle of the hole on the board's surface, z up.
+    depth: m, of the tip below the surface, negative above it. lateral: m, distance of the tip from the hole's axis.
+    success: the tip is deep enough inside the hole at this moment; nothing is remembered.
+    """
+
+    tip: np.ndarray
+    hole: Pose
+    depth: float
+    lateral: float
+    success: bool
+
+
+def judge(tip: np.ndarray, hole: Pose, config: SimConfig) -> Truth:
+    """The truth for a tip (3,) and a hole: success is deeper than `peg.success_depth` and within the hole's radius."""
+    offset = hole.rotation.inv().apply(tip - hole.position)
+    depth, lateral = -float(offset[2]), float(np.hypot(offset[0], offset[1]))
+    success = depth > config.peg.success_depth and lateral < config.hole_radius
+    return Truth(tip=tip.copy(), hole=hole, depth=depth, lateral=lateral, success=success)

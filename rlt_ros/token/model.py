@@ -1,0 +1,119 @@
+"""The RL token: a VLA's token embeddings squeezed into one vector z_rl (RLT paper, Eqs. 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.token.config import TokenConfig
+from rlt_ros.vla.blocks import Block, attention_bias, table
+from rlt_ros.vla.contract import TokenKind
+
+
+@dataclass(frozen=True)
+class TokenLoss:
+    """rlt_loss: squared error summed over valid tokens, mean over the batch (Eq. 2). per_value: mean over their values."""
+
+    rlt_loss: Tensor
+    per_value: Tensor
+
+
+class RLToken(nn.Module):
+    """Encoder and decoder.
+
+    Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended last;
+    z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
+    z_rl is given to the agent with mean 0 and deviation 1 over the demonstrations (`standardise`).
+    """
+
+    def __init__(self, config: TokenConfig, embed_width: int, kinds: Sequence[TokenKind]) -> None:
+        """embed_width: D of the VLA. kinds: of the VLA's tokens; their number is the longest prefix that is accepted."""
+        super().__init__()
+        self.config = config
+        self.embed_width = embed_width
+        self.length = len(kept(tuple(kinds)))
+        width, length = config.width, self.length
+        self.reduce = nn.Linear(embed_width, width)
+        self.position = table(length, width)
+        self.e_rl = table(width)
+        self.encoder = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
+        self.squeeze = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, config.dim))
+        self.bound = nn.LayerNorm(config.dim, elementwise_affine=False)
+        self.widen = nn.Linear(config.dim, width)
+        self.context = nn.Linear(embed_width, width)
+        self.no_context = table(width)
+        self.target_position = table(length, width)
+        self.decoder = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
+        self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, embed_width))
+        self.register_buffer("shift", torch.zeros(config.dim))
+        self.register_buffer("scale", torch.ones(config.dim))
+
+    def encode(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> Tensor:
+        """z_rl (N, Z) of tokens (N, M, D), mask bool (N, M) and kinds (M,). What stands at masked places has no effect."""
+        return self._encode(*self.select(tokens, mask, kinds))
+
+    def decode(self, z: Tensor, context: Tensor, seen: Tensor) -> Tensor:
+        """Tokens (N, L, D) from z (N, Z) and the true tokens (N, L, D), of which position i sees those before i.
+
+        seen: bool (N, L), False where a context token is replaced by a learned blank: all False is decoding from z alone.
+        """
+        earlier = torch.where(seen[..., None], self.context(context.detach()), self.no_context)[:, :-1]
+        x = torch.cat([self.widen(z * self.scale + self.shift)[:, None], earlier], dim=1)
+        length = x.shape[1]
+        x = x + self.target_position[:length]
+        causal = attention_bias(torch.ones(length, length, dtype=torch.bool, device=x.device).tril())
+        for block in self.decoder:
+            x = block(x, causal)
+        return self.head(x)
+
+    def loss(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind], generator: torch.Generator) -> TokenLoss:
+        """Reconstruction loss; the generator (CPU) draws which samples keep their context."""
+        tokens, mask = self.select(tokens.detach(), mask, kinds)
+        keep = torch.rand(len(tokens), 1, generator=generator) >= self.config.context_dropout
+        predicted = self.decode(self._encode(tokens, mask), tokens, mask & keep.to(mask.device))
+        return masked_error(predicted, tokens, mask)
+
+    def alone(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> TokenLoss:
+        """Error of the reconstruction from z_rl alone: without it a decoder may pass while it ignores z_rl (report B18)."""
+        tokens, mask = self.select(tokens, mask, kinds)
+        predicted = self.decode(self._encode(tokens, mask), tokens, torch.zeros_like(mask))
+        return masked_error(predicted, tokens, mask)
+
+    @torch.no_grad()
+    def standardise(self, z: Tensor) -> None:
+        """Make z (N, Z), encoded from the demonstrations, have mean 0 and deviation 1; the decoder undoes it."""
+        mean, std = z.mean(dim=0), z.std(dim=0).clamp_min(1e-3)
+        self.shift.copy_(self.shift + mean * self.scale)
+        self.scale.copy_(self.scale * std)
+
+    def select(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> tuple[Tensor, Tensor]:
+        """Tokens and mask without the instruction. Raises ValueError on a longer or wider prefix than at construction."""
+        index = kept(tuple(kinds))
+        if len(index) > self.length or tokens.shape[-1] != self.embed_width:
+            raise ValueError(
+                f"prefix of {len(index)} tokens of width {tokens.shape[-1]}; "
+                f"the token encoder takes {self.length} of width {self.embed_width}"
+            )
+        return tokens[:, index], mask[:, index]
+
+    def _encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        x = self.reduce(torch.where(mask[..., None], tokens, 0.0)) + self.position[: tokens.shape[1]]
+        x = torch.cat([x, self.e_rl.expand(len(x), 1, -1)], dim=1)
+        bias = attention_bias(torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1))[:, None, None]
+        for block in self.encoder:
+            x = block(x, bias)
+        return (self.bound(self.squeeze(x[:, -1])) - self.shift) / self.scale
+
+
+@lru_cache
+def kept(kinds: tuple[TokenKind, ...]) -> list[int]:
+    """Indices of the tokens that the RL token sees: all but the instruction."""
+    return [i for i, kind in enumerate(kinds) if kind != TokenKind.INSTRUCTION]
+
+
+def masked_error(predicted: Tensor, target: Tensor, mask: Tensor) -> TokenLoss:
+    """Squared error of predicted against target (N, L, D) over valid tokens, mask bool (N, L)."""
+    squared = torch.where(mask[..., None], predicted - target, 0.0).square().sum()
+    return TokenLoss(squared / len(target), squared / (mask.sum() * target.shape[-1]).clamp_min(1))

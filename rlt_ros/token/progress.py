@@ -1,0 +1,35 @@
+"""Progress as plain lines that a pipe can carry: what, how far, how fast, how long still."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class Progress:
+    """Prints `stage1: vla 340/1200 loss 0.123 12.3/s 70 s left`, at most one line a second and always the last one.
+
+    clock: seconds, monotonic. show: takes the line.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        total: int,
+        clock: Callable[[], float] = time.monotonic,
+        show: Callable[[str], None] = lambda line: print(line, flush=True),
+    ) -> None:
+        self.stage, self.total = stage, total
+        self._clock, self._show = clock, show
+        self._start = self._shown = clock()
+
+    def update(self, done: int, note: str = "") -> None:
+        """done: steps so far, of the total; note: such as the loss."""
+        now = self._clock()
+        if done < self.total and now - self._shown < 1.0:
+            return
+        self._shown = now
+        rate = done / max(now - self._start, 1e-9)
+        left = (self.total - done) / rate if rate > 0 else 0.0
+        parts = [f"stage1: {self.stage} {done}/{self.total}", note, f"{rate:.1f}/s", f"{left:.0f} s left"]
+        self._show(" ".join(part for part in parts if part))

@@ -1,0 +1,50 @@
+"""Fine-tuning of the tiny VLA by flow matching on demonstrations in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlt_ros.data.demos import Frames
+from rlt_ros.tensor import Tensor, torch
+from rlt_ros.token.config import Stage1Config
+from rlt_ros.token.fit import fit
+from rlt_ros.vla.contract import VLAInput
+from rlt_ros.vla.tiny import TinyVLA
+
+
+def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1Config, seed: int) -> dict[str, float]:
+    """Train in place; proprio: float32 (N, P), normalised. Returns `vla_loss` of the last steps.
+
+    Pictures change only in brightness: shifting them would change where the hole is, by more than its clearance.
+    """
+    draw = torch.Generator().manual_seed(seed + 1)
+    pictures = torch.from_numpy(np.stack([frames.images[name] for name in vla.cameras], axis=1))
+    states, targets = torch.from_numpy(proprio), torch.from_numpy(frames.targets)
+    valid = torch.from_numpy(frames.valid)
+
+    def loss_of(rows: Tensor) -> dict[str, Tensor]:
+        pixels = vary(vla.pixels(pictures[rows]), config.brightness, draw)
+        tokens, mask = vla.prefix(pixels, states[rows], config.instruction)
+        times = config.flow_times * len(rows)
+        noise = torch.randn(times, *targets.shape[1:], generator=draw)
+        time = torch.rand(times, generator=draw)
+        return {"vla_loss": vla.head.loss(tokens, mask, targets[rows], valid[rows], noise, time)}
+
+    return fit(vla, config.fit_vla, len(frames), loss_of, "vla", seed)
+
+
+def vary(pixels: Tensor, brightness: float, generator: torch.Generator) -> Tensor:
+    """Pixels (N, cameras, 3, h, w) in [-1, 1], each picture by up to a relative change brighter or darker."""
+    factor = 1.0 + brightness * (2.0 * torch.rand(*pixels.shape[:2], 1, 1, 1, generator=generator) - 1.0)
+    return (pixels + 1.0) * factor - 1.0
+
+
+@torch.no_grad()
+def embeddings(vla: TinyVLA, frames: Frames, proprio: np.ndarray, instruction: str, batch: int = 64) -> Tensor:
+    """Tokens (N, M, D) of all frames by the frozen VLA; there is one instruction, so they share one mask."""
+    parts = []
+    for start in range(0, len(frames), batch):
+        rows = slice(start, start + batch)
+        images = {name: pictures[rows] for name, pictures in frames.images.items()}
+        parts.append(vla.embed(VLAInput(images, proprio[rows], instruction))[0])
+    return torch.cat(parts)

@@ -1,0 +1,105 @@
+"""Action head: flow matching from seeded noise to an action chunk, conditioned on prefix tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.vla.blocks import MLP, attend, attention_bias, split, table
+from rlt_ros.vla.config import TinyConfig
+
+Cache = list[tuple[Tensor, Tensor]]
+"""Keys and values (N, heads, M, width / heads) of the prefix, for each layer."""
+
+
+class FlowLayer(nn.Module):
+    """Action tokens look at the prefix and at each other in one softmax; the prefix never looks back."""
+
+    def __init__(self, config: TinyConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = config.heads
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.prefix = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.LayerNorm(width), MLP(width, config.mlp_ratio))
+
+    def cache(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of prefix tokens (N, M, width)."""
+        k, v = self.prefix(tokens).chunk(2, dim=-1)
+        return split(k, self.heads), split(v, self.heads)
+
+    def forward(self, x: Tensor, prefix: tuple[Tensor, Tensor], bias: Tensor) -> Tensor:
+        """x: (N, L, width); bias: (N, 1, 1, M + L)."""
+        q, k, v = (split(part, self.heads) for part in self.qkv(self.norm(x)).chunk(3, dim=-1))
+        k, v = torch.cat([prefix[0], k], dim=2), torch.cat([prefix[1], v], dim=2)
+        x = x + self.out(attend(q, k, v, bias))
+        return x + self.mlp(x)
+
+
+class FlowHead(nn.Module):
+    """Velocity field over action chunks: x_t = (1 - t) noise + t actions, velocity = actions - noise."""
+
+    def __init__(self, config: TinyConfig) -> None:
+        super().__init__()
+        self.config = config
+        size = config.steps_per_token * config.action_dim
+        self.inward = nn.Linear(size, config.width)
+        self.position = table(config.horizon // config.steps_per_token, config.width)
+        self.time = MLP(config.width, 1)
+        self.layers = nn.ModuleList(FlowLayer(config) for _ in range(config.flow_layers))
+        self.outward = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, size))
+
+    def cache(self, tokens: Tensor) -> Cache:
+        """Keys and values of the prefix, computed once an inference."""
+        return [layer.cache(tokens) for layer in self.layers]
+
+    def velocity(self, noisy: Tensor, time: Tensor, prefix: Cache, bias: Tensor) -> Tensor:
+        """Velocity (N, H, A) at noisy (N, H, A) and time (N,) in [0, 1]; bias: (N, 1, 1, M + action tokens)."""
+        count = self.config.horizon // self.config.steps_per_token
+        x = self.inward(noisy.reshape(len(noisy), count, -1)) + self.position
+        x = x + self.time(time_features(time, self.config.width))[:, None]
+        for layer, kept in zip(self.layers, prefix):
+            x = layer(x, kept, bias)
+        return self.outward(x).reshape(noisy.shape)
+
+    def sample(self, tokens: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
+        """Actions (N, H, A) by Euler steps from noise of that shape, given tokens (N, M, width) and mask (N, M)."""
+        prefix, bias = self.cache(tokens), self.bias(mask)
+        x, dt = noise, 1.0 / self.config.flow_steps
+        for step in range(self.config.flow_steps):
+            x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix, bias)
+        return x
+
+    def loss(self, tokens: Tensor, mask: Tensor, actions: Tensor, valid: Tensor, noise: Tensor, time: Tensor) -> Tensor:
+        """Mean squared velocity error over valid steps.
+
+        tokens: (N, M, width), mask: (N, M). actions: (N, H, A), valid: bool (N, H). noise: (K N, H, A), time:
+        (K N,). K flow times for each observation share its prefix, which is the expensive part.
+        """
+        k = len(noise) // len(tokens)
+        prefix = [(key.repeat(k, 1, 1, 1), value.repeat(k, 1, 1, 1)) for key, value in self.cache(tokens)]
+        actions, valid = actions.repeat(k, 1, 1), valid.repeat(k, 1)
+        noisy = torch.lerp(noise, actions, time[:, None, None])
+        error = self.velocity(noisy, time, prefix, self.bias(mask).repeat(k, 1, 1, 1)) - (actions - noise)
+        return error.square().mean(dim=-1)[valid].mean()
+
+    def bias(self, mask: Tensor) -> Tensor:
+        """Attention bias (N, 1, 1, M + action tokens): an action token looks at the valid prefix and the whole chunk."""
+        count = self.config.horizon // self.config.steps_per_token
+        return attention_bias(torch.cat([mask, mask.new_ones(len(mask), count)], dim=1))[:, None, None]
+
+
+def time_features(time: Tensor, width: int) -> Tensor:
+    """Sines and cosines (N, width) of times (N,) in [0, 1], periods from 4 down to 4/1000."""
+    rates = torch.exp(torch.linspace(0.0, math.log(1000.0), width // 2, device=time.device)) * (math.pi / 2)
+    angles = time[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+def seeded_noise(seeds: Sequence[int], horizon: int, action_dim: int) -> Tensor:
+    """Standard normal noise (N, H, A), each row from its own generator: it depends on the seed and on nothing else."""
+    rows = [torch.randn(horizon, action_dim, generator=torch.Generator().manual_seed(seed)) for seed in seeds]
+    return torch.stack(rows)

@@ -1,0 +1,133 @@
+"""Our own small flow-matching VLA: convolution stem, transformer prefix, flow-matching action head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.vla.blocks import Block, attention_bias, table
+from rlt_ros.vla.config import TinyConfig
+from rlt_ros.vla.contract import TokenKind, VLAInput, VLAOutput
+from rlt_ros.vla.flow import FlowHead, seeded_noise
+from rlt_ros.vla.identity import identity
+from rlt_ros.vla.words import word_rows
+
+
+class TinyVLA(nn.Module):
+    """A VLA (`vla.contract`) that trains on a processor in minutes.
+
+    Prefix tokens look only at each other, so they do not depend on the action noise. The flow head reads the very
+    tokens that the RL token gets: those after the final norm.
+    """
+
+    def __init__(self, config: TinyConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.stem = stem(width)
+        self.image_position = table(len(config.cameras), config.tokens_per_camera, width)
+        self.words = nn.Embedding(config.word_buckets + 1, width)
+        self.word_position = table(config.instruction_slots, width)
+        self.state = nn.Sequential(nn.Linear(config.proprio_dim, width), nn.GELU("tanh"), nn.Linear(width, width))
+        self.layers = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
+        self.norm = nn.LayerNorm(width)
+        self.head = FlowHead(config)
+
+    @property
+    def identity(self) -> str:
+        """SHA-256 of configuration and weights."""
+        return identity(self.config, self)
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        """Names of the cameras that it needs."""
+        return self.config.cameras
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Height and width of every image."""
+        return self.config.image_size, self.config.image_size
+
+    @property
+    def proprio_dim(self) -> int:
+        """Length of the state vector."""
+        return self.config.proprio_dim
+
+    @property
+    def horizon(self) -> int:
+        """Steps of the reference chunk."""
+        return self.config.horizon
+
+    @property
+    def action_dim(self) -> int:
+        """Length of an action."""
+        return self.config.action_dim
+
+    @property
+    def width(self) -> int:
+        """Width of a token."""
+        return self.config.width
+
+    @property
+    def kinds(self) -> tuple[TokenKind, ...]:
+        """Kind of every token: the cameras' images in their order, the instruction, the state."""
+        images = len(self.config.cameras) * self.config.tokens_per_camera
+        words = (TokenKind.INSTRUCTION,) * self.config.instruction_slots
+        return (TokenKind.IMAGE,) * images + words + (TokenKind.STATE,)
+
+    @torch.no_grad()
+    def infer(self, batch: VLAInput, seeds: Sequence[int]) -> VLAOutput:
+        """Tokens and reference from one pass; see `vla.contract.VLA.infer`."""
+        batch.check(self.cameras, self.image_size, self.proprio_dim)
+        if len(seeds) != len(batch.proprio):
+            raise ValueError(f"seeds: {len(seeds)} for {len(batch.proprio)} observations")
+        tokens, mask = self.embed(batch)
+        noise = seeded_noise(seeds, self.horizon, self.action_dim).to(tokens.device)
+        return VLAOutput(tokens, mask, self.kinds, self.head.sample(tokens, mask, noise))
+
+    def embed(self, batch: VLAInput) -> tuple[Tensor, Tensor]:
+        """Tokens (N, M, D) of a checked batch and their mask (N, M)."""
+        device = self.norm.weight.device
+        images = torch.from_numpy(np.stack([batch.images[name] for name in self.cameras], axis=1)).to(device)
+        return self.prefix(self.pixels(images), torch.from_numpy(batch.proprio).to(device), batch.instruction)
+
+    @staticmethod
+    def pixels(images: Tensor) -> Tensor:
+        """Images uint8 (N, cameras, h, w, 3) as the stem wants them: float32 (N, cameras, 3, h, w) in [-1, 1]."""
+        return images.permute(0, 1, 4, 2, 3).float().div_(127.5).sub_(1.0)
+
+    def prefix(self, pixels: Tensor, proprio: Tensor, instruction: str) -> tuple[Tensor, Tensor]:
+        """Tokens and mask of pixels (N, cameras, 3, h, w) in [-1, 1] and states (N, P)."""
+        n = len(pixels)
+        seen = self.stem(pixels.flatten(0, 1)).flatten(2).transpose(1, 2).unflatten(0, (n, -1))
+        words, mask = self._instruction(instruction, n)
+        x = torch.cat([(seen + self.image_position).flatten(1, 2), words, self.state(proprio)[:, None]], dim=1)
+        bias = attention_bias(mask)[:, None, None]
+        for layer in self.layers:
+            x = layer(x, bias)
+        return self.norm(x), mask
+
+    def _instruction(self, instruction: str, n: int) -> tuple[Tensor, Tensor]:
+        slots, device = self.config.instruction_slots, self.norm.weight.device
+        rows = word_rows(instruction, slots, self.config.word_buckets)
+        padded = torch.tensor(rows + [0] * (slots - len(rows)), device=device)
+        mask = torch.ones(n, len(self.kinds), dtype=torch.bool, device=device)
+        mask[:, -1 - slots : -1] = padded > 0
+        return (self.words(padded) + self.word_position).expand(n, -1, -1), mask
+
+
+def stem(width: int) -> nn.Sequential:
+    """Images (N, 3, h, w) to features (N, width, h / 16, w / 16).
+
+    The first layer cuts patches of 4 pixels: four times cheaper than overlapping kernels, and linear, so that it
+    loses no sub-pixel position.
+    """
+    return nn.Sequential(
+        nn.Conv2d(3, 48, kernel_size=4, stride=4),
+        nn.GELU("tanh"),
+        nn.Conv2d(48, 64, kernel_size=3, stride=2, padding=1),
+        nn.GELU("tanh"),
+        nn.Conv2d(64, width, kernel_size=3, stride=2, padding=1),
+    )
