@@ -96,7 +96,7 @@ def new_run_dir(path: str, resume: bool) -> Path:
 
 def train_first(argument: dict[str, str], run_dir: Path) -> list:
     """Stage 1 on simulated demonstrations, unless its result is cached, then the nodes."""
-    checkpoint = str(cached_stage1("demo", robot_config=argument["robot_config"]))
+    checkpoint = str(cached_stage1("demo", seed=0, robot_config=argument["robot_config"]))
     options = ["--robot-config", argument["robot_config"]] if argument["robot_config"] else []
     training = ExecuteProcess(
         cmd=[ExecutableInPackage(executable="stage1", package="rlt_ros"), "--preset", "demo", *options],

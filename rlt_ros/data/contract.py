@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from rlt_ros.robot.config import RobotConfig
-from rlt_ros.strict import build
+from rlt_ros.strict import ConfigError, build
 from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES
 
 FORMAT = 1
@@ -71,6 +72,16 @@ class Contract:
         """The inverse of `to_dict`. Raises ContractMismatch on another format version, ConfigError on a bad key."""
         compare(f"{where}: format", FORMAT, content.get("format"))
         return build(Contract, content, where)
+
+
+def read_contract(checkpoint: Path | str) -> Contract:
+    """The contract of a Stage-1 checkpoint directory, without loading weights. Raises ContractMismatch or ConfigError."""
+    path = Path(checkpoint) / "config.json"
+    try:
+        content = json.loads(path.read_text())["contract"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: not a Stage-1 checkpoint: {error}") from error
+    return Contract.from_dict(content, str(path))
 
 
 def robot_terms(robot: RobotConfig) -> dict[str, Any]:

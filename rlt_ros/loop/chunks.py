@@ -94,13 +94,18 @@ class ChunkQueue:
 
     def _advance(self, mode: Mode) -> None:
         chunk = self._pending
-        if chunk is None or chunk.features_id not in self._before:
+        before = None if chunk is None else self._driven_before(chunk.features_id)
+        if chunk is None or before is None:
             return
         self._pending = None
-        index = self._driven - self._before[chunk.features_id]
+        index = self._driven - before
         undone = chunk.driver is Driver.ACTOR and mode is Mode.VLA
         if index < len(chunk.actions) and not undone:
             self._current, self._index = chunk, index
+
+    def _driven_before(self, observation_id: int) -> int | None:
+        """Steps driven before an observation (or the next one that was seen); None if it is still to come."""
+        return next((count for seen, count in self._before.items() if seen >= observation_id), None)
 
     def _check(self, chunk: ActionChunk) -> None:
         where, actions = f"chunk of observation {chunk.features_id}", np.asarray(chunk.actions)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.session import Session
-from rlt_ros.types import EpisodeEvent, ExecutedStep, PolicyMode
+from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Conductor:
 
     @property
     def steps_in_phase(self) -> int:
-        """Steps executed in the critical phase under way or ended last."""
-        return self._phase_steps
+        """Steps executed in the critical phase under way or ended last; before it, those of the episode."""
+        return self._episode_steps if self.machine.phase is Phase.APPROACH else self._phase_steps
 
     @property
     def robot_steps(self) -> int:
@@ -56,7 +56,7 @@ class Conductor:
             return
         self._executed = step
         self._robot_steps += 1
-        self._episode_steps += 1
+        self._episode_steps = 0 if step.reset_done else self._episode_steps + 1
         if step.phase_id and step.phase_id != self._phase_id:
             self._phase_id, self._phase_steps = step.phase_id, 0
         self._phase_steps += bool(step.phase_id)
@@ -67,7 +67,6 @@ class Conductor:
         events = self.machine.events()
         for event in events:
             self.session.ended(event.label, self._steps_of(event), self._episode_steps, self.machine.intervened)
-            self._episode_steps = 0
             self._plan_next()
         return Word(mode, events)
 

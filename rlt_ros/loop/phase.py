@@ -52,7 +52,7 @@ class PhaseMachine:
         self._mode, self._phase, self._phase_id, self._episode = Mode.HOLD, Phase.IDLE, 0, 0
         self._plan, self._next = EpisodePlan(), None
         self._begin, self._label = False, Label.NONE
-        self._intervened = False
+        self._intervened, self._stopped = False, False
 
     @property
     def phase(self) -> Phase:
@@ -65,15 +65,15 @@ class PhaseMachine:
         return self._intervened
 
     def plan(self, plan: EpisodePlan | None) -> None:
-        """Give the plan of the next episode. After a label it starts the reset; None: hold there."""
+        """Give the plan of the next episode. After a label it starts the reset, unless the operator has stopped the arm."""
         self._next = plan
-        if plan is not None and self._phase is Phase.LABELLED:
+        if plan is not None and self._phase is Phase.LABELLED and not self._stopped:
             self._mode = Mode.RESET
 
     def request(self, request: Request) -> Answer:
         """Ask for something. Stop is always accepted; everything else may be refused, with the reason."""
         if request is Request.MODE_HOLD:
-            self._mode = Mode.HOLD
+            self._mode, self._stopped = Mode.HOLD, True
             return Answer(True, "the arm holds")
         refusal = self._refusal(request)
         if refusal:
@@ -156,6 +156,7 @@ class PhaseMachine:
         if request in _LABELS:
             self._label = _LABELS[request]
             return Answer(True, f"critical phase {self._phase_id}: {self._label.name}")
+        self._stopped = False
         if request is Request.RESET:
             self._mode = Mode.RESET
             return Answer(True, "reset")
@@ -188,7 +189,7 @@ class PhaseMachine:
         self._episode = episode
         self._plan, self._next = self._next or EpisodePlan(), None
         self._phase, self._begin, self._intervened = Phase.APPROACH, False, False
-        self._mode = Mode.HOLD if self._mode is Mode.HOLD else Mode.VLA
+        self._mode = Mode.VLA if self._mode is Mode.RESET else Mode.HOLD
 
     def _apply(self, observation_id: int, stamp: int) -> None:
         if self._begin:
@@ -196,7 +197,7 @@ class PhaseMachine:
             self._phase_id += 1
         if self._label is not Label.NONE:
             self._end_phase(observation_id, stamp)
-            self._mode = Mode.HOLD if self._mode is Mode.HOLD or self._next is None else Mode.RESET
+            self._mode = Mode.HOLD if self._stopped or self._next is None else Mode.RESET
         elif self._phase is Phase.IDLE and self._mode is Mode.VLA:
             # The person has prepared the scene by hand: an episode without a reset.
             self._plan, self._next, self._phase = self._next or EpisodePlan(), None, Phase.APPROACH

@@ -6,6 +6,7 @@ import time
 import uuid
 
 from rlt_ros import msg
+from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.closing import PhaseCloser
 from rlt_ros.loop.decisions import Decision, Decisions
 from rlt_ros.loop.outbox import Outbox
@@ -51,12 +52,7 @@ class ActorNode(ManagedNode):
         self._gate_open = False
 
     def setup(self) -> None:
-        import torch
-
-        from rlt_ros.token.checkpoint import load_contract
-
-        torch.set_num_threads(self._threads)
-        contract = load_contract(self._checkpoint)
+        contract = read_contract(self._checkpoint)
         self._contract = contract.fingerprint
         self._policy = ChunkPolicy(contract.chunk, self._sigma, self._hold, self._seed)
         self._decisions = Decisions(self._stride, self.lockstep)

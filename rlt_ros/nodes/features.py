@@ -12,6 +12,7 @@ from rlt_ros.nodes.convert import features_to_message
 from rlt_ros.nodes.convert_robot import observation_from_message
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Features, Observation
 
 KEPT_FEATURES = 600
@@ -23,6 +24,7 @@ class FeaturesNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("features")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
+        self._robot_config = declare(self, "robot_config", "", "Robot config; empty: Franka Research 3.")
         self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.")
         self._threads = declare(self, "threads", 1, "torch threads.")
         stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.")
@@ -38,6 +40,7 @@ class FeaturesNode(ManagedNode):
         if not self._checkpoint:
             raise ValueError("parameter checkpoint is empty; expected the directory of a Stage-1 checkpoint")
         stage1 = load_stage1(self._checkpoint)
+        stage1.contract.check_robot(load_robot(self._robot_config))
         self._contract = stage1.contract.fingerprint
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)

@@ -27,7 +27,10 @@ class UpdateInfo:
 
 
 class Agent:
-    """Owns networks, targets, optimisers and its random generator. Not thread-safe: `Learner` takes turns."""
+    """Owns networks, targets, optimisers and its random generator. Not thread-safe: `Learner` takes turns.
+
+    translation: which of the policy's dimensions are dx, dy, dz.
+    """
 
     def __init__(self, config: AgentConfig, dims: Dims) -> None:
         self.config, self.dims = config, dims
@@ -43,7 +46,9 @@ class Agent:
         self._ema, self._target = flatten(self.ema), flatten(self.target)
         self.critic_updates = 0
         self.actor_updates = 0
-        self._dims = torch.tensor(config.policy_dims(dims), device=config.device)
+        free = config.policy_dims(dims)
+        self._dims = torch.tensor(free, device=config.device)
+        self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
     def policy_part(self, chunk: Tensor) -> Tensor:
         """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
@@ -74,7 +79,7 @@ class Agent:
         if c.target_noise > 0.0:
             noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
             chunk = (chunk + noise).clamp_(-1.0, 1.0)
-        members = torch.randperm(c.critics, generator=self.generator)[: c.target_critics].to(c.device)
+        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
         values = self.target(batch.next_state, chunk, torch.ones_like(batch.valid), members)
         bootstrap = losses.pessimistic(values)
         target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)

@@ -66,7 +66,10 @@ def _frames(q: np.ndarray) -> list[np.ndarray]:
 
 
 def forward(q: np.ndarray) -> Pose:
-    """Pose of the tool centre point in the base frame for joint positions (7,) in rad. Raises ValueError if not finite."""
+    """Pose of the tool centre point in the base frame for joint positions (7,) in rad.
+
+    Raises ValueError if they are not finite.
+    """
     tool = _frames(q)[-1]
     return Pose.of(tool[:3, 3], Rotation.from_matrix(tool[:3, :3]).as_quat())
 

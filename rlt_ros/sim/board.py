@@ -48,7 +48,11 @@ def _add_ring(board: mujoco.MjsBody, config: SimConfig) -> None:
         # Covers the tops of the solid boxes, which would flicker against the plates that they overlap.
         _add_sector(board, angle, (radius, outer + 0.002), (0.0, 0.0003), {"rgba": RIM, **_VISUAL})
     board.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_CYLINDER, pos=(0, 0, -2 * half + 0.001), size=(radius, 0.0005, 0), rgba=DARK, **_VISUAL
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        pos=(0, 0, -2 * half + 0.001),
+        size=(radius, 0.0005, 0),
+        rgba=DARK,
+        **_VISUAL,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rlt_ros.sim.engine import mujoco
 
 NOISE_POOL = 1 << 20
-"""Values of noise that are drawn once; a picture takes a random stretch of them, which is much cheaper than new ones."""
+"""Values of noise that are drawn once; a picture takes a random stretch of them, which is cheaper than new ones."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,11 @@ class Expert:
         """Action float32 (7,) towards a goal beside the hole. offset: (2,), m, along the base's x and y."""
         goal = truth.hole.position + [*offset, 0.0]
         lever = measured.rotation.inv().apply(truth.tip - measured.position)
-        wanted_tip = goal + [0.0, 0.0, self._tip_height(truth.tip - goal, target.position + self._upright.apply(lever) - goal)]
+        wanted_tip = goal + [
+            0.0,
+            0.0,
+            self._tip_height(truth.tip - goal, target.position + self._upright.apply(lever) - goal),
+        ]
         position = wanted_tip - self._upright.apply(lever)
         _, turn = target.to(Pose(position, self._upright.as_quat()))
         action = np.concatenate(

@@ -20,7 +20,7 @@ BOX = mujoco.mjtGeom.mjGEOM_BOX
 
 
 def add_hand(spec: mujoco.MjSpec, link7: mujoco.MjsBody, peg: PegConfig, fovy: float) -> None:
-    """Add the hand with site `tool`, body `peg` with site `tip`, and camera `wrist` (fovy in degrees) to the last link."""
+    """Add hand with site `tool`, body `peg` with site `tip`, and camera `wrist` (fovy in degrees) to the last link."""
     turn = (math.cos(HAND_TURN / 2), 0.0, 0.0, math.sin(HAND_TURN / 2))
     hand = link7.add_body(name="hand", pos=(0, 0, FLANGE), quat=turn, gravcomp=1.0)
     hand.explicitinertial = True

@@ -136,6 +136,11 @@ class PegInsertion:
         """Joint torques float64 (7,) in Nm as the arm's sensors would measure them, gravity load included."""
         return self.data.qfrc_actuator + self.data.qfrc_gravcomp
 
+    @property
+    def finger_positions(self) -> np.ndarray:
+        """Positions float64 (2,) of the finger joints in m: half the width each."""
+        return np.full(2, self.fingers.width / 2)
+
     def state(self) -> RobotState:
         """What the arm measures, stamp 0; the wrench is the mean over the last step."""
         return RobotState(
@@ -181,8 +186,8 @@ def _substeps(config: SimConfig, robot: RobotConfig) -> int:
     substeps = round(config.control.physics_rate / cycle_rate)
     if substeps < 1 or abs(substeps * cycle_rate - config.control.physics_rate) > 1e-6:
         raise ValueError(
-            f"control.physics_rate {config.control.physics_rate} Hz is no multiple of control_rate {robot.control_rate} Hz "
-            f"times control.cycles {config.control.cycles}"
+            f"control.physics_rate {config.control.physics_rate} Hz is no multiple of control_rate "
+            f"{robot.control_rate} Hz times control.cycles {config.control.cycles}"
         )
     return substeps
 

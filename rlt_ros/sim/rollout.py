@@ -1,4 +1,4 @@
-"""One episode in one process: a scripted policy drives the simulated arm through the action space and the safety module."""
+"""One episode in one process: a scripted policy drives the simulated arm through action space and safety module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def rollout(
 ) -> Iterator[Step]:
     """Reset the world to a seed and yield one step after the other until success or the time limit.
 
-    Deltas start from the last target (`anchor: last_target`); the leash is the safety module's. Held steps send nothing.
+    Deltas start from the last target (`anchor: last_target`); the leash is the safety module's, and where it wants a
+    hold the target becomes the measured pose.
     """
     world.reset(seed)
     policy.reset()

@@ -18,7 +18,7 @@ CAMERAS = ("front", "wrist")
 def build(config: SimConfig, robot: RobotConfig) -> mujoco.MjModel:
     """The compiled model.
 
-    Sites: `tool` (tool centre point), `tip` (of the peg), `target` (on the mocap body that the impedance pulls towards).
+    Sites: `tool` (tool centre point), `tip` (of the peg), `target` (on the mocap body that the impedance pulls to).
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -63,7 +63,7 @@ def _add_cameras(world: mujoco.MjsBody, config: SimConfig) -> None:
     hole = np.array([*config.board.position, config.board.height])
     up = np.array([0.0, 0.0, 1.0])
     for name, offset, look_at, fovy in (
-        ("front", (0.17, -0.17, 0.11), (0.0, 0.0, 0.013), 27.0),
+        ("front", (0.17, -0.17, 0.11), (0.0, 0.0, 0.013), 24.0),
         ("overview", (0.75, -0.95, 0.42), (-0.20, 0.03, 0.27), 40.0),
     ):
         position = hole + offset
@@ -74,7 +74,9 @@ def _add_impedance(spec: mujoco.MjSpec, control: ControlConfig) -> None:
     """Six spring-dampers between the sites `tool` and `target`: Cartesian impedance wholly inside MuJoCo."""
     target = spec.worldbody.add_body(name="target", mocap=True)
     target.add_site(name="target")
-    gains = [(control.stiffness, control.damping)] * 3 + [(control.rotational_stiffness, control.rotational_damping)] * 3
+    gains = [(control.stiffness, control.damping)] * 3 + [
+        (control.rotational_stiffness, control.rotational_damping)
+    ] * 3
     for axis, (stiffness, damping) in enumerate(gains):
         actuator = spec.add_actuator(name=f"impedance{axis}", target="tool", refsite="target")
         actuator.trntype = mujoco.mjtTrn.mjTRN_SITE

@@ -11,8 +11,8 @@ def step_measured(model: mujoco.MjModel, data: mujoco.MjData, body: int, site: i
     """Advance the physics and return the mean contact wrench float64 (6,) on a body meanwhile.
 
     Force (N), then torque (Nm) about a site, along the base axes. The sign is that of the force that the environment
-    exerts on the robot: pressing down on a table gives +z. No bias, no inertial part: zero in free space. The mean is over
-    every physics step: single values peak at several times the mean on impact.
+    exerts on the robot: pressing down on a table gives +z. No bias, no inertial part: zero in free space. The mean is
+    over every physics step: single values peak at several times the mean on impact.
     """
     total = np.zeros(6)
     for _ in range(steps):

@@ -40,7 +40,11 @@ class FlowLayer(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """Velocity field over action chunks: x_t = (1 - t) noise + t actions, velocity = actions - noise."""
+    """Velocity field over action chunks: x_t = (1 - t) noise + t actions, velocity = actions - noise.
+
+    Inside, actions are standardised: raw ones are five times smaller than the noise, and what the picture says about them
+    would be lost in the loss.
+    """
 
     def __init__(self, config: TinyConfig) -> None:
         super().__init__()
@@ -51,6 +55,14 @@ class FlowHead(nn.Module):
         self.time = MLP(config.width, 1)
         self.layers = nn.ModuleList(FlowLayer(config) for _ in range(config.flow_layers))
         self.outward = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, size))
+
+        self.register_buffer("mean", torch.zeros(config.action_dim))
+        self.register_buffer("std", torch.ones(config.action_dim))
+
+    def standardise(self, actions: Tensor) -> None:
+        """Take mean and deviation from actions (N, A); a value that never moves gets a small deviation, not none."""
+        self.mean.copy_(actions.mean(dim=0))
+        self.std.copy_(actions.std(dim=0).clamp_min(0.05))
 
     def cache(self, tokens: Tensor) -> Cache:
         """Keys and values of the prefix, computed once an inference."""
@@ -71,7 +83,7 @@ class FlowHead(nn.Module):
         x, dt = noise, 1.0 / self.config.flow_steps
         for step in range(self.config.flow_steps):
             x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix, bias)
-        return x
+        return x * self.std + self.mean
 
     def loss(self, tokens: Tensor, mask: Tensor, actions: Tensor, valid: Tensor, noise: Tensor, time: Tensor) -> Tensor:
         """Mean squared velocity error over valid steps.
@@ -81,7 +93,7 @@ class FlowHead(nn.Module):
         """
         k = len(noise) // len(tokens)
         prefix = [(key.repeat(k, 1, 1, 1), value.repeat(k, 1, 1, 1)) for key, value in self.cache(tokens)]
-        actions, valid = actions.repeat(k, 1, 1), valid.repeat(k, 1)
+        actions, valid = ((actions - self.mean) / self.std).repeat(k, 1, 1), valid.repeat(k, 1)
         noisy = torch.lerp(noise, actions, time[:, None, None])
         error = self.velocity(noisy, time, prefix, self.bias(mask).repeat(k, 1, 1, 1)) - (actions - noise)
         return error.square().mean(dim=-1)[valid].mean()

@@ -27,6 +27,7 @@ class TinyVLA(nn.Module):
         self.config = config
         width = config.width
         self.stem = stem(width)
+        self.seen = nn.LayerNorm(width)
         self.image_position = table(len(config.cameras), config.tokens_per_camera, width)
         self.words = nn.Embedding(config.word_buckets + 1, width)
         self.word_position = table(config.instruction_slots, width)
@@ -101,21 +102,24 @@ class TinyVLA(nn.Module):
     def prefix(self, pixels: Tensor, proprio: Tensor, instruction: str) -> tuple[Tensor, Tensor]:
         """Tokens and mask of pixels (N, cameras, 3, h, w) in [-1, 1] and states (N, P)."""
         n = len(pixels)
-        seen = self.stem(pixels.flatten(0, 1)).flatten(2).transpose(1, 2).unflatten(0, (n, -1))
-        words, mask = self._instruction(instruction, n)
+        seen = self.seen(self.stem(pixels.flatten(0, 1)).flatten(2).transpose(1, 2)).unflatten(0, (n, -1))
+        words = (self.words(self._rows(instruction)) + self.word_position).expand(n, -1, -1)
+        mask = self.mask(instruction, n)
         x = torch.cat([(seen + self.image_position).flatten(1, 2), words, self.state(proprio)[:, None]], dim=1)
         bias = attention_bias(mask)[:, None, None]
         for layer in self.layers:
             x = layer(x, bias)
         return self.norm(x), mask
 
-    def _instruction(self, instruction: str, n: int) -> tuple[Tensor, Tensor]:
-        slots, device = self.config.instruction_slots, self.norm.weight.device
-        rows = word_rows(instruction, slots, self.config.word_buckets)
-        padded = torch.tensor(rows + [0] * (slots - len(rows)), device=device)
-        mask = torch.ones(n, len(self.kinds), dtype=torch.bool, device=device)
-        mask[:, -1 - slots : -1] = padded > 0
-        return (self.words(padded) + self.word_position).expand(n, -1, -1), mask
+    def mask(self, instruction: str, n: int) -> Tensor:
+        """Mask bool (n, M) of a batch with one instruction: False at the slots that it leaves empty."""
+        mask = torch.ones(n, len(self.kinds), dtype=torch.bool, device=self.norm.weight.device)
+        mask[:, -1 - self.config.instruction_slots : -1] = self._rows(instruction) > 0
+        return mask
+
+    def _rows(self, instruction: str) -> Tensor:
+        rows = word_rows(instruction, self.config.instruction_slots, self.config.word_buckets)
+        return torch.tensor(rows + [0] * (self.config.instruction_slots - len(rows)), device=self.norm.weight.device)
 
 
 def stem(width: int) -> nn.Sequential:

@@ -37,8 +37,7 @@ def demo_prefix(prefix: Path) -> Path:
     share = add_package(prefix, "demo_pkg", {"talker": "#!/bin/sh\nexit 0\n", "child": child})
     (share / "config").mkdir()
     (share / "config/demo.yaml").write_text((LAUNCH_FILES / "demo.yaml").read_text())
-    (share / "launch").mkdir()
-    (share / "launch/children.launch.py").write_text((LAUNCH_FILES / "children.launch.py").read_text())
+    (share / "launch").symlink_to(LAUNCH_FILES)
     return prefix
 
 

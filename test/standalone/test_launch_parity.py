@@ -10,9 +10,9 @@ import difflib
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
-from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,9 @@ from launch_support import LAUNCH_FILES, ROOT, STANDIN, add_package, demo_prefix
 PACKAGE_FILES = sorted((ROOT / "launch").glob("**/*.launch.py"))
 ALL_FILES = [*PACKAGE_FILES, *sorted(LAUNCH_FILES.glob("*.launch.py"))]
 
+# arguments that only make sense together, beyond each choice by itself
+COMBINATIONS = {"stage2.launch.py": [["robot:=franka", "checkpoint:=stage1"], ["namespace:=a/b", "seed:=7"]]}
+
 
 def real_launch_path() -> str | None:
     """Return what to put on the path for the real launch, "" if nothing, None if there is none."""
@@ -28,20 +31,15 @@ def real_launch_path() -> str | None:
     if listed:
         return listed
     others = [entry for entry in sys.path if Path(entry or ".").resolve() != STANDIN]
-    return "" if PathFinder.find_spec("launch.launch_service", others) or _has_launch(others) else None
-
-
-def _has_launch(path: list[str]) -> bool:
-    return any((Path(entry) / "launch/launch_service.py").is_file() for entry in path)
+    return "" if any((Path(entry) / "launch/launch_service.py").is_file() for entry in others) else None
 
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A prefix with the demo package and a shell of the package under test, where that is not installed."""
+    """A prefix with the demo package, and with the package under test as it would be installed."""
     folder = demo_prefix(tmp_path_factory.mktemp("prefix"))
-    named = {name for file in PACKAGE_FILES for name in re.findall(r"executable=[\"']([\w.-]+)", file.read_text())}
-    nodes = {path.stem for path in (ROOT / "rlt_ros/nodes").glob("*.py")}
-    share = add_package(folder, "rlt_ros", dict.fromkeys(named | nodes, "#!/bin/sh\nexit 0\n"))
+    executables = runpy.run_path(str(ROOT / "rlt_ros/entry_points.py"))["ENTRY_POINTS"]
+    share = add_package(folder, "rlt_ros", dict.fromkeys(executables, "#!/bin/sh\nexit 0\n"))
     (folder / "log").mkdir()
     for part in ("launch", "config"):
         (share / part).symlink_to(ROOT / part)
@@ -69,11 +67,11 @@ def described(file: Path, sets: list[list[str]], env: dict[str, str]) -> tuple[l
 
 
 def variants(file: Path, env: dict[str, str]) -> list[list[str]]:
-    """Return sets of arguments: none, then each choice of each argument."""
+    """Return sets of arguments: none, the combinations, then each choice of each argument."""
     command = [sys.executable, STANDIN / "bin/ros2", "launch", file, "--show-args"]
     result = subprocess.run(command, env=env, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    sets: list[list[str]] = [[]]
+    sets = [[], *COMBINATIONS.get(file.name, [])]
     for name, description in re.findall(r"\n    '(\w+)':\*?\n((?:        .*\n?)*)", result.stdout):
         for found in re.findall(r"(?:Valid choices are|One of): \[(.*)\]", description):
             sets += [[f"{name}:={choice}"] for choice in re.findall(r"'([^']*)'", found)]
@@ -89,11 +87,12 @@ def _comparable(records: object) -> list[str]:
 
 
 @pytest.mark.parametrize("file", ALL_FILES, ids=lambda file: file.name)
-def test_same_processes(file: Path, prefix: Path) -> None:
+def test_same_processes(file: Path, prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = real_launch_path()
     if real is None:
         pytest.skip("the real launch is not importable; set RLT_REAL_LAUNCH to its folders to compare with it")
-    os.environ.update({"DEMO_LIST": "middle", "DEMO_REMOVED": "1"})
+    monkeypatch.setenv("DEMO_LIST", "middle")
+    monkeypatch.setenv("DEMO_REMOVED", "1")
     sets = variants(file, environment(prefix))
     ours, our_errors = described(file, sets, environment(prefix))
     theirs, their_errors = described(file, sets, environment(prefix, python_path=real))

@@ -217,4 +217,3 @@ def test_run_names_what_is_missing(start: Start) -> None:
     ros2 = start("demo_pkg", "nothing", verb="run")
     assert ros2.end() == 1
     assert "No executable found" in ros2.text
-

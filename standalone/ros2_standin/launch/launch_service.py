@@ -28,9 +28,7 @@ class LaunchService:
     whatever the return codes of the processes.
     """
 
-    def __init__(
-        self, *, argv: Iterable[str] | None = None, noninteractive: bool = False, debug: bool = False
-    ) -> None:
+    def __init__(self, *, argv: Iterable[str] | None = None, noninteractive: bool = False, debug: bool = False) -> None:
         logging.launch_config.level = std_logging.DEBUG if debug else std_logging.INFO
         self.context = LaunchContext(argv=argv, noninteractive=noninteractive)
         self._logger = logging.get_logger("launch")

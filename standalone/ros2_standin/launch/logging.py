@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class LaunchConfig:
         path = Path(self.log_dir, name)
         return self._handler(f"{name} {style}", style, lambda: logging.FileHandler(path, encoding="utf-8"))
 
-    def _handler(self, key: str, style: str, make) -> logging.Handler:  # type: ignore[no-untyped-def]
+    def _handler(self, key: str, style: str, make: Callable[[], logging.Handler]) -> logging.Handler:
         if key not in self._handlers:
             self._handlers[key] = make()
             self._handlers[key].setFormatter(logging.Formatter(style, style="{"))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from launch import LaunchContext, SomeSubstitutionsType, Substitution
 from launch._support import UnsupportedError, missing_attribute
 from launch.substitutions import (
     EnvironmentVariable,
@@ -19,6 +18,8 @@ from launch.substitutions import (
 )
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions, perform_text
 from launch.utilities.type_utils import normalize_typed_substitution, perform_typed_substitution
+
+from launch import LaunchContext, SomeSubstitutionsType, Substitution
 
 __getattr__ = missing_attribute(__name__)
 __all__ = ["Parameter", "ParameterFile", "ParameterValue"]
@@ -51,9 +52,7 @@ class Parameter:
 class ParameterFile:
     """A YAML file with parameters, in which `$(...)` may be resolved first."""
 
-    def __init__(
-        self, param_file: os.PathLike[str] | SomeSubstitutionsType, *, allow_substs: Any = False
-    ) -> None:
+    def __init__(self, param_file: os.PathLike[str] | SomeSubstitutionsType, *, allow_substs: Any = False) -> None:
         is_path = isinstance(param_file, os.PathLike)
         self.param_file: Any = param_file if is_path else normalize_to_list_of_substitutions(param_file)  # type: ignore[arg-type]
         self.allow_substs = normalize_typed_substitution(allow_substs, bool)

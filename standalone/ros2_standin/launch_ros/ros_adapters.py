@@ -6,8 +6,9 @@ import os
 import threading
 from typing import Any
 
-from launch import LaunchContext
 from launch.event_handlers import OnShutdown
+
+from launch import LaunchContext
 
 
 class ROSAdapter:

@@ -1,7 +1,8 @@
 """What a launch file would start, as JSON: `python describe.py FILE [name:=value ...] [-- name:=value ...]`.
 
-Each set of arguments, parted by `--`, gives one list of processes and events. It runs the `launch` that is on the path, the stand-in or the real one, with the start of processes
-replaced by a record; so both can be compared. Timers fire at once and every process ends with 0 as
+Each set of arguments, parted by `--`, gives one list of processes and events. It runs the `launch`
+that is on the path, the stand-in or the real one, with the start of processes replaced by a record;
+so both can be compared. Timers fire at once and every process ends with 0 as
 soon as it has started, so that event handlers show what they would do.
 """
 
@@ -13,11 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import launch
 import launch.utilities
 import launch_ros.actions
 import yaml
 from launch.events.process import ProcessExited, ProcessStarted
+
+import launch
 
 Record = dict[str, Any]
 
@@ -44,7 +46,7 @@ class Recorder:
         description = action.process_description
         record = {"process": description.final_name, "cmd": _inlined(description.final_cmd)}
         self._add(record | self._more(action) | _policy(action, context))
-        on_exit = getattr(action, "_ExecuteLocal__on_exit")
+        on_exit = action._ExecuteLocal__on_exit
         if on_exit is not None:
             context.register_event_handler(launch.event_handlers.OnProcessExit(target_action=action, on_exit=on_exit))
         details = {"action": action, "name": description.final_name, "cmd": description.final_cmd}

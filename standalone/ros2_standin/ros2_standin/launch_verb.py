@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription, LaunchService
 from launch._support import UnsupportedError
 from launch.actions import IncludeLaunchDescription
 from launch.actions.arguments import default_text
@@ -16,6 +15,8 @@ from launch.launch_description_sources import (
     AnyLaunchDescriptionSource,
     get_launch_description_from_any_launch_file,
 )
+
+from launch import LaunchDescription, LaunchService
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +65,8 @@ def parse_launch_arguments(arguments: list[str]) -> list[tuple[str, str]]:
 def find_launch_file(package: str, name: str) -> str:
     """Return the path of the launch file anywhere in the package's share folder."""
     share = get_package_share_directory(package)
-    found = [os.path.join(root, name) for root, _, files in os.walk(share) if name in files]
+    # links are followed: the standalone environment links whole folders into the share folder
+    found = [os.path.join(root, name) for root, _, files in os.walk(share, followlinks=True) if name in files]
     if not found:
         raise RuntimeError(
             f"file '{name}' was not found in the share directory of package '{package}' which is at '{share}'"

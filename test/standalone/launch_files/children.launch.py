@@ -1,9 +1,10 @@
 """Two children for the tests of process handling; arguments say how they behave."""
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+
+from launch import LaunchDescription
 
 
 def _second(context):

@@ -1,6 +1,5 @@
 """Lifecycle nodes, event handlers, timers, required processes."""
 
-from launch import LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     EmitEvent,
@@ -19,6 +18,8 @@ from launch_ros.actions import LifecycleNode, Node
 from launch_ros.event_handlers import OnStateTransition
 from launch_ros.events.lifecycle import ChangeState
 from lifecycle_msgs.msg import Transition
+
+from launch import LaunchDescription
 
 
 def _process(name):

@@ -1,9 +1,7 @@
 """Arguments, conditions, groups, namespaces, remappings, parameters, includes, environment."""
 
 from pathlib import Path
-from typing import List
 
-from launch import LaunchDescription
 from launch.actions import (
     AppendEnvironmentVariable,
     DeclareLaunchArgument,
@@ -49,6 +47,8 @@ from launch_ros.descriptions import Parameter
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import ExecutableInPackage, FindPackagePrefix, FindPackageShare
 
+from launch import LaunchDescription
+
 HERE = Path(__file__).parent
 
 
@@ -83,18 +83,21 @@ def _parameter_nodes():
         "names": ["a", "1", "c"],
         "numbers": [1, 2.5],
         "integers": [1, 2],
-        "typed_list": ParameterValue([1.0, 2.0], value_type=List[float]),
+        "typed_list": ParameterValue([1.0, 2.0], value_type=list[float]),
         "from_yaml": ParameterValue("[1, 2]"),
         "nested": {"deep": {"x": 1, rate: "key from a substitution"}},
     }
     return [
         _node("parameters", parameters=[HERE / "demo.yaml", values, {"count": 4}]),
-        _node("files", parameters=[
-            PathJoinSubstitution([FindPackageShare("demo_pkg"), "config", "demo.yaml"]),
-            ParameterFile(HERE / "substituted.yaml", allow_substs=True),
-            "/nowhere/missing.yaml",
-            Parameter("single", 7),
-        ]),  # fmt: skip
+        _node(
+            "files",
+            parameters=[
+                PathJoinSubstitution([FindPackageShare("demo_pkg"), "config", "demo.yaml"]),
+                ParameterFile(HERE / "substituted.yaml", allow_substs=True),
+                "/nowhere/missing.yaml",
+                Parameter("single", 7),
+            ],
+        ),  # fmt: skip
         Node(package="demo_pkg", executable="talker", parameters=[{"wildcard": 1}]),
         _node("absolute", namespace="/abs", parameters=[{"a": 1}]),
     ]
@@ -126,16 +129,18 @@ def _scopes():
     return [
         SetParameter("scoped", 1),
         SetRemap("/chatter", "/everywhere"),
-        GroupAction([
-            PushRosNamespace(LaunchConfiguration("ns")),
-            PushRosNamespace("left"),
-            SetParameter("scoped_text", TextSubstitution(text="hello")),
-            SetParametersFromFile(str(HERE / "demo.yaml")),
-            SetEnvironmentVariable("IN_GROUP", "yes"),
-            _node("inside", namespace="deep", remappings=[("chatter", "~/private"), (["a", "b"], "c")]),
-            _node("own_wins", parameters=[{"scoped": 2}]),
-            Node(package="demo_pkg", executable="talker"),
-        ]),  # fmt: skip
+        GroupAction(
+            [
+                PushRosNamespace(LaunchConfiguration("ns")),
+                PushRosNamespace("left"),
+                SetParameter("scoped_text", TextSubstitution(text="hello")),
+                SetParametersFromFile(str(HERE / "demo.yaml")),
+                SetEnvironmentVariable("IN_GROUP", "yes"),
+                _node("inside", namespace="deep", remappings=[("chatter", "~/private"), (["a", "b"], "c")]),
+                _node("own_wins", parameters=[{"scoped": 2}]),
+                Node(package="demo_pkg", executable="talker"),
+            ]
+        ),  # fmt: skip
         GroupAction([_node("set_in_group")], launch_configurations={"ns": "other"}),
         GroupAction([_node("unforwarded")], forwarding=False, launch_configurations={"ns": "other"}),
         GroupAction([SetLaunchConfiguration("leaks", "1")], scoped=False),
@@ -174,9 +179,13 @@ def _included():
             PythonLaunchDescriptionSource(path),
             launch_arguments={"required": "given", "robot": LaunchConfiguration("robot")}.items(),
         ),
-        GroupAction([
-            IncludeLaunchDescription(str(HERE / "included" / "part.launch.py"), launch_arguments=[("required", "again"), ("own", "mine")]),
-        ]),  # fmt: skip
+        GroupAction(
+            [
+                IncludeLaunchDescription(
+                    str(HERE / "included" / "part.launch.py"), launch_arguments=[("required", "again"), ("own", "mine")]
+                ),
+            ]
+        ),  # fmt: skip
         _node("after_include", arguments=[LaunchConfiguration("own", default="none")]),
     ]
 

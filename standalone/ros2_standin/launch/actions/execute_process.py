@@ -29,6 +29,8 @@ from .basic import OpaqueFunction
 if TYPE_CHECKING:
     from ..launch_context import LaunchContext
 
+_SIGTERM_TIMEOUT = LaunchConfiguration("sigterm_timeout", default=5)
+_SIGKILL_TIMEOUT = LaunchConfiguration("sigkill_timeout", default=5)
 _NAME_AND_LINE = "[{this.process_description.final_name}] {line}"
 
 
@@ -40,8 +42,8 @@ class ExecuteLocal(Action):
         *,
         process_description: Executable,
         shell: bool = False,
-        sigterm_timeout: SomeSubstitutionsType = LaunchConfiguration("sigterm_timeout", default=5),
-        sigkill_timeout: SomeSubstitutionsType = LaunchConfiguration("sigkill_timeout", default=5),
+        sigterm_timeout: SomeSubstitutionsType = _SIGTERM_TIMEOUT,
+        sigkill_timeout: SomeSubstitutionsType = _SIGKILL_TIMEOUT,
         emulate_tty: bool = False,
         output: Any = "log",
         output_format: str = _NAME_AND_LINE,

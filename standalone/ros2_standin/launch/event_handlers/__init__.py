@@ -14,7 +14,6 @@ from ..launch_description_entity import LaunchDescriptionEntity
 from ..some_entities_type import SomeEntitiesType, entity_list
 
 if TYPE_CHECKING:
-    from ..action import Action
     from ..launch_context import LaunchContext
 
 __getattr__ = missing_attribute(__name__)
@@ -28,7 +27,6 @@ __all__ = [
 ]
 
 Reaction = SomeEntitiesType | Callable[..., SomeEntitiesType | None]
-Target = "Action | Callable[[Any], bool] | None"
 
 
 def event_named(name: str) -> Callable[[Event], bool]:

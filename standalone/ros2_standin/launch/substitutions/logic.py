@@ -133,9 +133,7 @@ class IfElseSubstitution(Substitution):
 class PythonExpression(Substitution):
     """The value of a Python expression, with the names of `math` and of the modules given."""
 
-    def __init__(
-        self, expression: SomeSubstitutionsType, python_modules: SomeSubstitutionsType = ("math",)
-    ) -> None:
+    def __init__(self, expression: SomeSubstitutionsType, python_modules: SomeSubstitutionsType = ("math",)) -> None:
         self.expression = normalize_to_list_of_substitutions(expression)
         self.python_modules = normalize_to_list_of_substitutions(python_modules)
 

@@ -5,8 +5,8 @@ from launch._support import missing_attribute
 from .lifecycle_node import LifecycleNode
 from .node import Node
 from .scoped import (
-    PushRosNamespace,
     PushROSNamespace,
+    PushRosNamespace,
     SetParameter,
     SetParametersFromFile,
     SetRemap,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from launch import EventHandler, LaunchContext, SomeSubstitutionsType, logging
 from launch.actions import OpaqueFunction
+
+from launch import EventHandler, LaunchContext, SomeSubstitutionsType, logging
 
 from ..events.lifecycle import ChangeState, StateTransition
 from .node import Node

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from launch import LaunchContext, SomeSubstitutionsType, logging
 from launch.actions import ExecuteProcess
 from launch.utilities import normalize_to_list_of_substitutions, perform_text
+
+from launch import LaunchContext, SomeSubstitutionsType, logging
 
 from ..parameter_descriptions import Parameter, ParameterFile, write_temporary
 from ..substitutions import ExecutableInPackage

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from launch import Action, LaunchContext, SomeSubstitutionsType
 from launch._support import UnsupportedError
 from launch.substitutions import SubstitutionFailure
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions, perform_text
+
+from launch import Action, LaunchContext, SomeSubstitutionsType
 
 from ..utilities.names import make_namespace_absolute, prefix_namespace, validate_namespace
 from ..utilities.parameters import evaluate_parameter_dict, normalize_parameter_dict
@@ -34,8 +35,7 @@ class PushROSNamespace(Action):
             validate_namespace(namespace)
         except ValueError as error:
             raise SubstitutionFailure(
-                "The resulting namespace is invalid:"
-                f" [previous_namespace='{previous}', pushed_namespace='{pushed}']"
+                f"The resulting namespace is invalid: [previous_namespace='{previous}', pushed_namespace='{pushed}']"
             ) from error
         context.launch_configurations["ros_namespace"] = namespace
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from launch import Event, EventHandler, SomeEntitiesType
 from launch._support import missing_attribute
+
+from launch import Event, EventHandler, SomeEntitiesType
 
 from ..actions import LifecycleNode
 from ..events.lifecycle import StateTransition

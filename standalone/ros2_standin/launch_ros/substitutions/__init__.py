@@ -7,11 +7,12 @@ import shutil
 from typing import Any
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
-from launch import LaunchContext, SomeSubstitutionsType, Substitution
 from launch._support import missing_attribute
 from launch.substitutions import SubstitutionFailure
 from launch.substitutions.text import described, with_default_text
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+
+from launch import LaunchContext, SomeSubstitutionsType, Substitution
 
 __getattr__ = missing_attribute(__name__)
 __all__ = ["ExecutableInPackage", "FindPackagePrefix", "FindPackageShare", "Parameter"]

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
-from launch import LaunchContext, Substitution
 from launch.utilities import normalize_to_list_of_substitutions, perform_substitutions
+
+from launch import LaunchContext, Substitution
 
 from ..parameter_descriptions import Parameter, ParameterFile, ParameterValue
 

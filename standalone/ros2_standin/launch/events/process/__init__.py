@@ -135,6 +135,4 @@ def matches_name(name: str) -> Matcher:
 
 def matches_executable(executable: str) -> Matcher:
     """Return a matcher for processes of the executable."""
-    return lambda action: (
-        action.process_details is not None and action.process_details["cmd"][0].endswith(executable)
-    )
+    return lambda action: action.process_details is not None and action.process_details["cmd"][0].endswith(executable)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from launch import Event
 from launch._support import missing_attribute
 from lifecycle_msgs.msg import Transition
+
+from launch import Event
 
 if TYPE_CHECKING:
     from lifecycle_msgs.msg import TransitionEvent
@@ -18,15 +19,15 @@ __getattr__ = missing_attribute(__name__)
 __all__ = ["ChangeState", "StateTransition"]
 
 _TRANSITIONS = (
-    "CREATE",
-    "CONFIGURE",
-    "CLEANUP",
-    "ACTIVATE",
-    "DEACTIVATE",
-    "UNCONFIGURED_SHUTDOWN",
-    "INACTIVE_SHUTDOWN",
-    "ACTIVE_SHUTDOWN",
-    "DESTROY",
+    "TRANSITION_CREATE",
+    "TRANSITION_CONFIGURE",
+    "TRANSITION_CLEANUP",
+    "TRANSITION_ACTIVATE",
+    "TRANSITION_DEACTIVATE",
+    "TRANSITION_UNCONFIGURED_SHUTDOWN",
+    "TRANSITION_INACTIVE_SHUTDOWN",
+    "TRANSITION_ACTIVE_SHUTDOWN",
+    "TRANSITION_DESTROY",
 )
 
 
@@ -34,9 +35,7 @@ class ChangeState(Event):
     """Managed nodes are to make a transition."""
 
     name = "launch_ros.events.lifecycle.ChangeState"
-    valid_transitions = {
-        getattr(Transition, f"TRANSITION_{name}"): f"TRANSITION_{name}" for name in _TRANSITIONS
-    }
+    valid_transitions: ClassVar = {getattr(Transition, name): name for name in _TRANSITIONS}
 
     def __init__(self, *, lifecycle_node_matcher: Callable[[LifecycleNode], bool], transition_id: int) -> None:
         if transition_id not in self.valid_transitions:

@@ -1,0 +1,229 @@
+"""From rows to weights: who may learn when, how much, and what is known about it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rlt_ros.rl import stats
+from rlt_ros.rl.agent import Agent
+from rlt_ros.rl.backend import torch
+from rlt_ros.rl.budget import Budget
+from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.gate import Gate, Progress
+from rlt_ros.rl.replay import Replay
+from rlt_ros.rl.rows import RowSpec
+from rlt_ros.rl.stats import LearnerStats, Probes
+from rlt_ros.rl.turns import Turns
+from rlt_ros.rl.warmstart import WarmStart
+from rlt_ros.rl.weights import checksum, pack
+from rlt_ros.types import Label, PolicyWeights, Transition
+
+
+class Diverged(RuntimeError):
+    """A loss is not finite: the weights are worthless and must not reach a robot."""
+
+
+def never() -> bool:
+    """The default of `Learner.train`: run until the budget or the limit is spent."""
+    return False
+
+
+class Learner:
+    """Rows in, weights out. Every method may be called from any thread; each waits for one update at most.
+
+    contract: fingerprint of the Stage-1 checkpoint. translation_mm: millimetres per control step at |a| = 1, for the
+    report only. clock: steady seconds, for the update rate only. What is learned depends on the settings and on the
+    rows in their order, not on how training is sliced, on who asks for weights or statistics, or on time.
+    """
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        dims: Dims,
+        contract: str,
+        translation_mm: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        torch.set_num_threads(config.threads)
+        self.config, self.dims, self.contract = config, dims, contract
+        self.agent = Agent(config, dims)
+        self.replay = Replay(config, dims)
+        self.budget = Budget(config.utd, config.max_debt)
+        self.gate = Gate(config)
+        self.progress = Progress()
+        self._warm_start = WarmStart(config)
+        self._spec = RowSpec.of(config, dims)
+        self._sampling = torch.Generator().manual_seed(config.seed + 1)
+        self._translation_mm = translation_mm
+        self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
+        self._version, self._packed = 0, None
+        self._clock, self._rate_from = clock, (clock(), 0)
+        self._turns = Turns()
+
+    @property
+    def rows(self) -> int:
+        """Rows in the replay."""
+        return len(self.replay)
+
+    @property
+    def update_debt(self) -> int:
+        """Critic updates earned and not yet spent."""
+        return self.budget.debt
+
+    @property
+    def weights_version(self) -> int:
+        """Newest version that `weights` has given, 0 before the first."""
+        return self._version
+
+    def check(self, row: Transition) -> None:
+        """Raises RowError if `add` would."""
+        with self._turns:
+            self._spec.check(row)
+            self.replay.check(row)
+
+    def add(self, rows: Iterable[Transition]) -> int:
+        """Store rows in their order; returns how many are new. Each earns updates. Raises RowError on one that does not
+        fit, after storing those before it.
+        """
+        return sum(self._add(row) for row in rows)
+
+    def train(self, max_updates: int, stop: Callable[[], bool] = never) -> int:
+        """Make earned updates, at most so many, until stop says so; returns how many. Pre-training updates count.
+
+        Raises Diverged when a loss is not finite.
+        """
+        done = 0
+        while done < max_updates and not stop():
+            with self._turns:
+                if not self._step():
+                    break
+            done += 1
+        return done
+
+    def weights(self) -> PolicyWeights:
+        """The newest weights; a new version only if they or the gate have changed since the last call."""
+        with self._turns:
+            state = (self.agent.actor_updates, self._warm_start.updates, self.gate.open)
+            if self._packed is None or self._packed[0] != state:
+                self._version += 1
+                self._packed = (state, self._pack())
+            return self._packed[1]
+
+    def stats(self, duplicates: int = 0, refused: int = 0) -> LearnerStats:
+        """Everything about learning that is worth a plot. duplicates, refused: the receiver's counts."""
+        with self._turns:
+            probes = self._probe()
+            outside = max(self.config.q_low - probes.q_lowest, probes.q_highest - self.config.q_high)
+            return LearnerStats(
+                rows_received=self.progress.rows,
+                rows=self.rows,
+                duplicates=duplicates,
+                refused=refused,
+                critic_updates=self.agent.critic_updates,
+                actor_updates=self.agent.actor_updates,
+                update_debt=self.budget.debt,
+                updates_per_second=self._rate(),
+                weights_version=self._version,
+                gate_open=self.gate.open,
+                gate_reason=self.gate.reason,
+                **self._last,
+                q_return_error=probes.q_return_error,
+                q_action_sensitivity=probes.q_action_sensitivity,
+                reference_error=probes.reference_error,
+                reference_error_dropped=probes.reference_error_dropped,
+                residual_mm=probes.residual_mm,
+                human_rate=self.replay.human_rate(),
+                alarm_q=float(self.agent.critic_updates > 0 and outside > self.config.q_alarm),
+            )
+
+    def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """What a checkpoint holds besides the rows: tensors (copies) and JSON-ready values."""
+        with self._turns:
+            tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
+            values = {
+                "progress": vars(self.progress),
+                "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
+                "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
+                "warm_start": vars(self._warm_start.state),
+                "gate_open": self.gate.open,
+                "weights_version": self._version,
+            }
+            return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+
+    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+        """Take over a state whose rows, and no others, have been added. Raises ValueError if their number differs."""
+        with self._turns:
+            if values["progress"]["rows"] != self.progress.rows:
+                raise ValueError(f"checkpoint was made after {values['progress']['rows']} rows; {self.progress.rows} are here")
+            self.agent.load_tensors(tensors)
+            self.agent.critic_updates, self.agent.actor_updates = values["updates"]["critic"], values["updates"]["actor"]
+            self._sampling.set_state(tensors["sampling"])
+            self.progress = Progress(**values["progress"])
+            self.budget.debt, self.budget.forgone = values["budget"]["debt"], values["budget"]["forgone"]
+            self._warm_start.restore(values["warm_start"])
+            self.gate.open, self._version = values["gate_open"], values["weights_version"]
+            self.gate.update(self.progress)
+            self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
+
+    def _add(self, row: Transition) -> bool:
+        with self._turns:
+            self._spec.check(row)
+            if not self.replay.add(row):
+                return False
+            self.budget.earn(1)
+            self.progress.rows += 1
+            if row.last_of_phase:
+                self.progress.phases += 1
+                self.progress.successes += row.label == Label.SUCCESS
+                self.progress.failures += row.label == Label.FAILURE
+            self.gate.update(self.progress)
+            return True
+
+    def _step(self) -> bool:
+        if not self._warm_start.warm(self.progress, self.rows):
+            return False
+        if self._warm_start.due(self.progress):
+            self._pretrain()
+        elif self.budget.spend():
+            self._update()
+        else:
+            return False
+        self.gate.update(self.progress)
+        return True
+
+    def _pretrain(self) -> None:
+        loss = self.agent.pretrain(self.replay.sample(self.config.batch, self._sampling))
+        self._note(bc_loss=loss)
+        if self._warm_start.finished_round():
+            self.progress.pretrained_error = self._probe().reference_error
+
+    def _update(self) -> None:
+        info = self.agent.update(self.replay.sample(self.config.batch, self._sampling))
+        self.progress.critic_updates = self.agent.critic_updates
+        self._note(**{name: value for name, value in vars(info).items() if value is not None})
+
+    def _note(self, **scalars: torch.Tensor) -> None:
+        for name, value in scalars.items():
+            self._last[name] = float(value)
+            if not math.isfinite(self._last[name]):
+                raise Diverged(f"{name} is {self._last[name]} at critic update {self.agent.critic_updates}")
+
+    def _probe(self) -> Probes:
+        rows = min(stats.PROBE_ROWS, self.rows // 2)
+        if rows == 0:
+            return Probes()
+        # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.
+        generator = torch.Generator().manual_seed(self.config.seed + self.agent.critic_updates)
+        return stats.probe(self.agent, self.replay.sample(rows, generator), self._translation_mm, generator)
+
+    def _pack(self) -> PolicyWeights:
+        data = pack(self.agent, self._version, self.contract)
+        return PolicyWeights(self._version, self.contract, checksum(data), self.gate.open, self.gate.reason, data)
+
+    def _rate(self) -> float:
+        (since, before), now = self._rate_from, self._clock()
+        self._rate_from = (now, self.agent.critic_updates)
+        return (self.agent.critic_updates - before) / (now - since) if now > since else 0.0

@@ -1,0 +1,50 @@
+"""The actor as the robot runs it: features in, chunk out, numpy on both sides, no optimisers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlt_ros.rl.backend import torch
+from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.networks import Actor
+from rlt_ros.types import Features
+
+
+class PolicyNet:
+    """An actor and its running average, with the version and the contract that they belong to. Never changed: new
+    weights are a new PolicyNet, so that a swap is one assignment between two chunks.
+    """
+
+    def __init__(self, config: AgentConfig, dims: Dims, version: int, contract: str, actor: Actor, ema: Actor) -> None:
+        self.config, self.dims, self.version, self.contract = config, dims, version, contract
+        self._actor, self._ema = actor, ema
+        self._free = list(config.policy_dims(dims))
+
+    def act(self, features: Features, evaluation: bool = False) -> np.ndarray:
+        """Mean chunk float32 (C, A) in [-1, 1]; passed-through dimensions are the reference's. Noise is the caller's.
+
+        evaluation: the averaged actor. Raises ValueError naming a field of the wrong shape or not finite.
+        """
+        self._check(features)
+        chunk = np.array(features.reference[: self.config.chunk], np.float32)
+        state = np.concatenate([features.z, features.proprio], dtype=np.float32)
+        net = self._ema if evaluation else self._actor
+        with torch.no_grad():
+            chunk[:, self._free] = net(_row(state), _row(chunk[:, self._free]))[0].numpy()
+        return chunk
+
+    def _check(self, features: Features) -> None:
+        shape = (len(features.reference), self.dims.action)
+        expected = {"z": (self.dims.z,), "proprio": (self.dims.proprio,), "reference": shape}
+        if shape[0] < self.config.chunk:
+            raise ValueError(f"features {features.id}: reference has {shape[0]} steps; expected {self.config.chunk} or more")
+        for name, wanted in expected.items():
+            array = getattr(features, name)
+            if array.shape != wanted:
+                raise ValueError(f"features {features.id}: {name} has shape {array.shape}; expected {wanted}")
+            if not np.isfinite(array).all():
+                raise ValueError(f"features {features.id}: {name} is not finite at {np.argwhere(~np.isfinite(array))[0]}")
+
+
+def _row(array: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array)).unsqueeze(0)

@@ -1,0 +1,75 @@
+"""Feature extraction: an observation in, z_rl, normalised proprioception and reference chunk out, by one VLA pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rlt_ros.robot.action_space import clip_reference
+from rlt_ros.tensor import torch
+from rlt_ros.token.checkpoint import Stage1
+from rlt_ros.types import Features, Observation
+from rlt_ros.vla.contract import VLAInput
+
+
+class FeatureExtractor:
+    """Frozen VLA and token encoder. The same seed and observation give the same features, alone or in a batch.
+
+    threads: for torch, in this process; None leaves them as they are. More than one is slower for a model of this size.
+    """
+
+    def __init__(self, stage1: Stage1, seed: int, threads: int | None = None) -> None:
+        self._stage1 = stage1
+        self._seed = seed
+        if threads is not None:
+            torch.set_num_threads(threads)
+        stage1.vla.eval()
+        stage1.token.eval()
+
+    def features(self, observations: Sequence[Observation]) -> list[Features]:
+        """Features of observations, in their order.
+
+        Raises ValueError naming observation and field, with both values, where one does not fit the contract.
+        """
+        if not observations:
+            return []
+        for observation in observations:
+            self._check(observation)
+        proprio = self._stage1.norm.normalise(np.stack([o.proprio for o in observations]))
+        z, reference = self._infer(observations, proprio)
+        return [
+            Features(o.id, o.stamp, o.episode, o.step, z[i].copy(), proprio[i].copy(), clip_reference(reference[i]))
+            for i, o in enumerate(observations)
+        ]
+
+    @torch.inference_mode()
+    def _infer(self, observations: Sequence[Observation], proprio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        contract, token = self._stage1.contract, self._stage1.token
+        images = {name: np.stack([o.images[name] for o in observations]) for name in contract.cameras}
+        seeds = [pass_seed(self._seed, o.id) for o in observations]
+        out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction), seeds)
+        z = token.encode(out.tokens, out.mask, out.kinds)
+        return z.cpu().numpy(), out.reference.cpu().numpy()
+
+    def _check(self, observation: Observation) -> None:
+        contract = self._stage1.contract
+        where = f"observation {observation.id}"
+        if set(observation.images) != set(contract.cameras):
+            found, wanted = sorted(observation.images), sorted(contract.cameras)
+            raise ValueError(f"{where}: images: cameras {found}; the checkpoint has {wanted}")
+        for name, image in observation.images.items():
+            if image.shape != (*contract.image_size, 3) or image.dtype != np.uint8:
+                wanted = (*contract.image_size, 3)
+                raise ValueError(f"{where}: images[{name}]: {image.dtype} {image.shape}; expected uint8 {wanted}")
+        if observation.proprio.shape != (len(contract.proprio_names),):
+            wanted = (len(contract.proprio_names),)
+            raise ValueError(f"{where}: proprio: shape {observation.proprio.shape}; expected {wanted}")
+        if not np.isfinite(observation.proprio).all():
+            name = contract.proprio_names[int(np.argmin(np.isfinite(observation.proprio)))]
+            raise ValueError(f"{where}: proprio: {name} is not finite")
+
+
+def pass_seed(seed: int, observation_id: int) -> int:
+    """Seed of one observation's pass, 64 bit: well mixed, so that neither seeds nor ids run into each other."""
+    return int(np.random.SeedSequence((seed, observation_id)).generate_state(1, np.uint64)[0])

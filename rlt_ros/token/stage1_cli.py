@@ -1,0 +1,61 @@
+"""`rlt stage1`: demonstrations, VLA and RL token of the simulated peg insertion, trained once and cached."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rlt_ros.robot.config import load_robot
+from rlt_ros.token.cache import cached_stage1
+from rlt_ros.token.config import PRESETS
+from rlt_ros.token.lock import locked
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; the last line of output is `stage1: checkpoint at PATH`."""
+    args = parser().parse_args(argv)
+    # MuJoCo and its renderer read these when they are first imported.
+    os.environ.setdefault("MUJOCO_GL", "egl")
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    path = Path(args.output) if args.output else cached_stage1(args.preset, args.seed, args.robot_config)
+    try:
+        with locked(path, lambda line: print(line, flush=True)):
+            _ensure(path, args)
+    except (ImportError, OSError, ValueError) as error:
+        print(f"stage1: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("stage1: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    print(f"stage1: checkpoint at {path}", flush=True)
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    result = argparse.ArgumentParser(prog="rlt stage1", description=__doc__)
+    result.add_argument("--preset", choices=sorted(PRESETS), default="demo", help="what to train (default: demo)")
+    result.add_argument("--output", default="", help="checkpoint directory (default: in the cache)")
+    result.add_argument("--seed", type=int, default=0, help="of demonstrations and training (default: 0)")
+    result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
+    return result
+
+
+def _ensure(path: Path, args: argparse.Namespace) -> None:
+    """Train unless the path holds a sound checkpoint already; a broken one is named and left alone."""
+    from rlt_ros.tensor import torch
+    from rlt_ros.token.checkpoint import load_stage1
+    from rlt_ros.token.stage1 import run_stage1
+
+    if path.exists():
+        load_stage1(path)
+        return
+    torch.set_num_threads(1)
+    run_stage1(PRESETS[args.preset], load_robot(args.robot_config), args.seed, path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
