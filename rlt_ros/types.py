@@ -208,7 +208,7 @@ class Transition:
 class TransitionAck:
     """The learner's receipt: every row of the stream up to ack_id is safe on disk.
 
-    update_debt: critic updates earned and not yet spent. weights_version: newest one published.
+    update_debt: updates that it could make now and has not made yet. weights_version: newest one published.
     """
 
     stream: str

@@ -28,7 +28,7 @@ class SessionConfig:
 
     practice_minutes: float = 7.0  # robot time of practice, counted in control steps
     control_rate: float = 20.0  # Hz
-    max_episodes: int = 100_000  # practice ends after so many, whatever the time
+    max_episodes: int = 0  # practice ends after so many, whatever the time; 0: no limit
     eval_episodes: int = 50  # of each of the three evaluations
     warmup_episodes: int = 20  # labelled practice episodes that the VLA drives, with noise
     time_limit: int = 100  # steps that a failure counts as
@@ -144,7 +144,8 @@ class Session:
         return Progress(self._stage, episode, recent, self._practised, self.config.practice_steps)
 
     def _practising(self) -> bool:
-        return self._practised < self.config.practice_steps and self._practice_episodes < self.config.max_episodes
+        limit = self.config.max_episodes
+        return self._practised < self.config.practice_steps and not 0 < limit <= self._practice_episodes
 
     def _practice_plan(self) -> EpisodePlan:
         warm = len(self._scores[PRACTICE].steps) >= self.config.warmup_episodes

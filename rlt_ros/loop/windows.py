@@ -25,13 +25,12 @@ _NOT_PRACTISED = (Driver.HOLD, Driver.RESET)
 
 @dataclass(frozen=True)
 class Assembly:
-    """rows: transitions without id and stream. missing: observations whose features are needed first; early: the phase's
-    last executed step has not been reported yet; with either there are no rows and `finish` is to be called again.
-    dropped: number of windows left out, by reason (hold, gap, short, unrecorded, discarded, features)."""
+    """rows: transitions without id and stream. missing: observations whose features are needed first; then there are no
+    rows and `finish` is to be called again. dropped: number of windows left out, by reason (hold, gap, short,
+    unrecorded, discarded, features)."""
 
     rows: list[Transition] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
-    early: bool = False
     dropped: Counter[str] = field(default_factory=Counter)
 
 
@@ -64,7 +63,6 @@ class WindowAssembler:
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._versions: OrderedDict[int, int] = OrderedDict()
         self._unrecorded: OrderedDict[int, None] = OrderedDict()
-        self._newest = 0
         self.counts: Counter[str] = Counter()
         """Windows left out since the start, by reason."""
 
@@ -87,8 +85,7 @@ class WindowAssembler:
             _keep(self._unrecorded, mode.phase_id, None, KEPT_FEATURES)
 
     def executed(self, step: ExecutedStep) -> None:
-        """Keep an executed step of a critical phase; of others only the newest id is noted. Repeated ones are ignored."""
-        self._newest = max(self._newest, step.observation_id)
+        """Keep an executed step of a critical phase; others and repeated ones are ignored."""
         if not step.phase_id:
             return
         steps = self._steps.setdefault(step.phase_id, [])
@@ -98,10 +95,10 @@ class WindowAssembler:
             self._steps.popitem(last=False)
 
     def finish(self, event: EpisodeEvent) -> Assembly:
-        """Rows of a labelled phase. Call again when what is missing has come, or `give_up` on it."""
-        if self._newest < event.observation_id - 1:
-            # Steps and labels travel on different topics: without its last step a success would lose its reward.
-            return Assembly(early=True)
+        """Rows of a labelled phase, every step of which was told (`loop.closing` waits for the last one).
+
+        With features missing there are no rows yet: call again when they have come, or `give_up` on them.
+        """
         windows, dropped = self._windows(event)
         named = dict.fromkeys(i for window in windows for i in window.ids(_terminates(event)))
         missing = [i for i in named if i not in self._features]

@@ -14,6 +14,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -73,19 +74,17 @@ def resume(learner: Learner, rows: Iterable[Transition], path: Path | None) -> N
     rows: of the journal, in order. path: None after a run that wrote no checkpoint. Raises CheckpointError if contract
     or a setting differs or if the journal holds fewer rows than the checkpoint counts.
     """
-    state, data = _read(path) if path else ({"progress": {"rows": 0}}, b"")
-    if path:
-        _check_identity(state, identity(learner), path)
-    wanted, restored = state["progress"]["rows"], path is None
-    for row in rows:
-        if not restored and learner.progress.rows == wanted:
-            learner.load_state(load(data), state)
-            restored = True
-        learner.add([row])
+    if path is None:
+        learner.add(rows)
+        return
+    state, data = _read(path)
+    _check_identity(state, identity(learner), path)
+    wanted, rows = state["progress"]["rows"], iter(rows)
+    learner.add(islice(rows, wanted))
     if learner.progress.rows < wanted:
         raise CheckpointError(f"{path} was made after {wanted} rows; the journal holds {learner.progress.rows}")
-    if not restored:
-        learner.load_state(load(data), state)
+    learner.load_state(load(data), state)
+    learner.add(rows)
 
 
 def identity(learner: Learner) -> dict[str, Any]:

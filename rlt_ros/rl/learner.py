@@ -55,7 +55,7 @@ class Learner:
         self.gate = Gate(config)
         self.progress = Progress()
         self._warm_start = WarmStart(config)
-        self._spec = RowSpec.of(config, dims)
+        self.spec = RowSpec.of(config, dims)
         self._sampling = torch.Generator().manual_seed(config.seed + 1)
         self._translation_mm = translation_mm
         self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
@@ -74,6 +74,14 @@ class Learner:
         return self.budget.debt
 
     @property
+    def due_updates(self) -> int:
+        """Updates that could be made now, pre-training included; 0 while it waits for data."""
+        with self._turns:
+            if not self._warm_start.warm(self.progress, self.rows):
+                return 0
+            return self.budget.debt + (self._warm_start.state.left if self._warm_start.due(self.progress) else 0)
+
+    @property
     def weights_version(self) -> int:
         """Newest version that `weights` has given, 0 before the first."""
         return self._version
@@ -81,7 +89,7 @@ class Learner:
     def check(self, row: Transition) -> None:
         """Raises RowError if `add` would."""
         with self._turns:
-            self._spec.check(row)
+            self.spec.check(row)
             self.replay.check(row)
 
     def add(self, rows: Iterable[Transition]) -> int:
@@ -144,10 +152,10 @@ class Learner:
         with self._turns:
             tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
             values = {
-                "progress": vars(self.progress),
+                "progress": dict(vars(self.progress)),
                 "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
                 "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
-                "warm_start": vars(self._warm_start.state),
+                "warm_start": dict(vars(self._warm_start.state)),
                 "gate_open": self.gate.open,
                 "weights_version": self._version,
             }
@@ -170,9 +178,11 @@ class Learner:
 
     def _add(self, row: Transition) -> bool:
         with self._turns:
-            self._spec.check(row)
+            self.spec.check(row)
             if not self.replay.add(row):
                 return False
+            # A restart without a checkpoint must not number its weights below those that have driven already.
+            self._version = max(self._version, row.weights_version)
             self.budget.earn(1)
             self.progress.rows += 1
             if row.last_of_phase:

@@ -6,6 +6,7 @@ B rows, K critics, C steps, d dimensions that the policy decides, S = Z + P valu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -25,8 +26,8 @@ class Actor(nn.Module):
         self.shape = (config.chunk, len(config.policy_dims(dims)))
         flat = self.shape[0] * self.shape[1]
         sizes = [dims.z + dims.proprio + flat, *[config.hidden] * config.layers, flat]
-        self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in zip(sizes, sizes[1:]))
-        self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in zip(sizes, sizes[1:]))
+        self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in pairwise(sizes))
+        self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in pairwise(sizes))
 
     def forward(self, state: Tensor, reference: Tensor) -> Tensor:
         """Chunk (B, C, d) for a state (B, S) and the policy's dimensions of a reference (B, C, d)."""
@@ -81,7 +82,7 @@ class CriticEnsemble(nn.Module):
 
 def _members(parameter: Tensor, members: Sequence[int]) -> Tensor:
     # Evenly spaced members, two always are, come as a view: copying their weights would cost a tenth of the target.
-    gaps = {b - a for a, b in zip(members, members[1:])} or {1}
+    gaps = {b - a for a, b in pairwise(members)} or {1}
     if len(gaps) > 1:
         return parameter[list(members)]
     return parameter[members[0] : members[-1] + 1 : gaps.pop()]

@@ -43,7 +43,8 @@ class PolicyNet:
             if array.shape != wanted:
                 raise ValueError(f"features {features.id}: {name} has shape {array.shape}; expected {wanted}")
             if not np.isfinite(array).all():
-                raise ValueError(f"features {features.id}: {name} is not finite at {np.argwhere(~np.isfinite(array))[0]}")
+                index = np.argwhere(~np.isfinite(array))[0].tolist()
+                raise ValueError(f"features {features.id}: {name}{index} is {array[tuple(index)]}; expected finite")
 
 
 def _row(array: np.ndarray) -> torch.Tensor:

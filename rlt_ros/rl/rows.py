@@ -78,7 +78,8 @@ def check_known(row: Transition, known: Container[tuple[str, int]]) -> None:
     for name in ("features_id", "next_features_id"):
         wanted = getattr(row, name)
         if wanted and wanted not in carried and (row.stream, wanted) not in known:
-            raise RowError(f"row {row.id} of stream {row.stream!r}: {name} is {wanted}; no row has carried its features")
+            where = f"row {row.id} of stream {row.stream!r}"
+            raise RowError(f"{where}: {name} is {wanted}; no row has carried its features")
 
 
 def _need(where: str, name: str, found: object, fine: bool, expected: str) -> None:

@@ -15,7 +15,7 @@ MORE_ROWS = 1.25
 
 @dataclass
 class WarmStartState:
-    """updates: pre-training updates made. left: of the round under way. rows: when the last round began, 0 before it."""
+    """updates: pre-training updates made. left: of the round under way. rows: when that round began, else 0."""
 
     updates: int = 0
     left: int = 0

@@ -42,8 +42,8 @@ class FlowLayer(nn.Module):
 class FlowHead(nn.Module):
     """Velocity field over action chunks: x_t = (1 - t) noise + t actions, velocity = actions - noise.
 
-    Inside, actions are standardised: raw ones are five times smaller than the noise, and what the picture says about them
-    would be lost in the loss.
+    Inside, motion is summed up over the chunk and standardised for each step: where the hand will be instead of how it
+    jerks. Raw deltas are mostly the demonstrator's jitter; what the picture says about them would be lost in the loss.
     """
 
     def __init__(self, config: TinyConfig) -> None:
@@ -56,13 +56,14 @@ class FlowHead(nn.Module):
         self.layers = nn.ModuleList(FlowLayer(config) for _ in range(config.flow_layers))
         self.outward = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, size))
 
-        self.register_buffer("mean", torch.zeros(config.action_dim))
-        self.register_buffer("std", torch.ones(config.action_dim))
+        self.register_buffer("mean", torch.zeros(config.horizon, config.action_dim))
+        self.register_buffer("std", torch.ones(config.horizon, config.action_dim))
 
     def standardise(self, actions: Tensor) -> None:
-        """Take mean and deviation from actions (N, A); a value that never moves gets a small deviation, not none."""
-        self.mean.copy_(actions.mean(dim=0))
-        self.std.copy_(actions.std(dim=0).clamp_min(0.05))
+        """Take mean and deviation from chunks (N, H, A); a value that never moves gets a small deviation, not none."""
+        summed = integrate(actions)
+        self.mean.copy_(summed.mean(dim=0))
+        self.std.copy_(summed.std(dim=0).clamp_min(0.05))
 
     def cache(self, tokens: Tensor) -> Cache:
         """Keys and values of the prefix, computed once an inference."""
@@ -83,7 +84,7 @@ class FlowHead(nn.Module):
         x, dt = noise, 1.0 / self.config.flow_steps
         for step in range(self.config.flow_steps):
             x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix, bias)
-        return x * self.std + self.mean
+        return differentiate(x * self.std + self.mean)
 
     def loss(self, tokens: Tensor, mask: Tensor, actions: Tensor, valid: Tensor, noise: Tensor, time: Tensor) -> Tensor:
         """Mean squared velocity error over valid steps.
@@ -93,7 +94,7 @@ class FlowHead(nn.Module):
         """
         k = len(noise) // len(tokens)
         prefix = [(key.repeat(k, 1, 1, 1), value.repeat(k, 1, 1, 1)) for key, value in self.cache(tokens)]
-        actions, valid = ((actions - self.mean) / self.std).repeat(k, 1, 1), valid.repeat(k, 1)
+        actions, valid = ((integrate(actions) - self.mean) / self.std).repeat(k, 1, 1), valid.repeat(k, 1)
         noisy = torch.lerp(noise, actions, time[:, None, None])
         error = self.velocity(noisy, time, prefix, self.bias(mask).repeat(k, 1, 1, 1)) - (actions - noise)
         return error.square().mean(dim=-1)[valid].mean()
@@ -102,6 +103,18 @@ class FlowHead(nn.Module):
         """Attention bias (N, 1, 1, M + action tokens): an action token looks at the valid prefix and the whole chunk."""
         count = self.config.horizon // self.config.steps_per_token
         return attention_bias(torch.cat([mask, mask.new_ones(len(mask), count)], dim=1))[:, None, None]
+
+
+def integrate(actions: Tensor) -> Tensor:
+    """Chunks (N, H, A) of deltas to sums since the chunk's start; the gripper, last, is a state and stays."""
+    return torch.cat([actions[..., :-1].cumsum(dim=1), actions[..., -1:]], dim=-1)
+
+
+def differentiate(summed: Tensor) -> Tensor:
+    """The inverse of `integrate`."""
+    motion = summed[..., :-1]
+    steps = torch.cat([motion[:, :1], motion[:, 1:] - motion[:, :-1]], dim=1)
+    return torch.cat([steps, summed[..., -1:]], dim=-1)
 
 
 def time_features(time: Tensor, width: int) -> Tensor:

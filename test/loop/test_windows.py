@@ -127,7 +127,6 @@ def test_a_lost_last_step_never_pays_the_step_before() -> None:
     assembler = WindowAssembler(10)
     for step in steps(12)[:-1]:
         assembler.executed(step)
-    assembler.executed(executed(FIRST + 12, phase_id=0))
     for i in range(FIRST, FIRST + 13):
         assembler.features(features(i))
     rows = assembler.finish(event(12)).rows
@@ -144,7 +143,6 @@ def test_a_phase_that_is_too_short_is_reported(length: int) -> None:
     assembler = WindowAssembler(10)
     for step in steps(length):
         assembler.executed(step)
-    assembler.executed(executed(FIRST + length, phase_id=0))
     assert assembler.finish(event(length)).dropped == {"short": 1}
     assert assembler.dropped == 1
 
@@ -170,18 +168,6 @@ def test_giving_up_on_features_drops_only_the_rows_that_need_them() -> None:
         assembler.features(features(FIRST + i))
     assembly = assembler.give_up(event(14))
     assert len(assembly.rows) == 6 and assembly.dropped == {"features": 1}
-
-
-def test_a_label_that_overtakes_the_last_step_waits_for_it() -> None:
-    assembler, phase = WindowAssembler(10), steps(12)
-    for step in phase[:-1]:
-        assembler.executed(step)
-    for i in range(FIRST, FIRST + 13):
-        assembler.features(features(i))
-    assert assembler.finish(event(12)).early
-    assembler.executed(phase[-1])
-    rows = assembler.finish(event(12)).rows
-    assert rows[-1].rewards[1] == 1.0
 
 
 def test_steps_after_the_label_do_not_count() -> None:

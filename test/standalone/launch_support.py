@@ -48,6 +48,7 @@ def environment(*prefixes: Path, python_path: str = str(STANDIN), log_dir: Path 
         "AMENT_PREFIX_PATH": os.pathsep.join([*map(str, prefixes), *known]),
         "PYTHONPATH": os.pathsep.join([python_path, str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "ROS_LOG_DIR": str(log_dir or prefixes[0] / "log"),
+        "TMPDIR": str(prefixes[0]),  # parameter files stay, as with the real launch
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return {**os.environ, **changes}
