@@ -43,7 +43,10 @@ class Conductor:
     @property
     def steps_in_phase(self) -> int:
         """Steps executed in the critical phase under way or ended last; before it, those of the episode."""
-        return self._episode_steps if self.machine.phase is Phase.APPROACH else self._phase_steps
+        if self.machine.phase is Phase.APPROACH:
+            return self._episode_steps
+        # A phase that has begun while an older chunk runs on has no steps of its own yet.
+        return self._phase_steps if self._phase_id == self.machine.phase_id else 0
 
     @property
     def robot_steps(self) -> int:

@@ -1,7 +1,7 @@
 """One control step at a time: who drives, whether it is safe, what was really done.
 
-Order of precedence (design.md 3, 7): a stop, then the reset, then what the measured state forbids, then the person, then
-the policy. Time is that of the stamps, so in lockstep ages count in steps.
+Order of precedence (design.md 3, 7): a stop, then the reset, then what the measured state forbids, then the person,
+then the policy. Time is that of the stamps, so in lockstep ages count in steps.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class HumanCommand:
 class StepResult:
     """What to do and to report for one observation.
 
-    executed: None only where wants_reset: then perform the reset, tell `reset_finished` and call `step` again. target: pose
-    to send, None if nothing is sent. gripper: held state -1 or +1 to command, None without a change. notes: what the safety
-    module limited.
+    executed: None only where wants_reset: then perform the reset, tell `reset_finished` and call `step` again. target:
+    pose to send, None if nothing is sent. gripper: held state -1 or +1 to command, None without a change. notes: what
+    the safety module limited.
     """
 
     executed: ExecutedStep | None
@@ -79,9 +79,9 @@ class ChunkExecutor:
     """Queue, arbitration, anchoring, safety and bookkeeping.
 
     Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
-    reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the measured
-    pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very observation.
-    chunk: C that chunks must have, None for any.
+    reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
+    measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
+    observation. chunk: C that chunks must have, None for any.
     """
 
     def __init__(self, robot: RobotConfig, chunk: int | None = None, lockstep: bool = True) -> None:
@@ -138,10 +138,11 @@ class ChunkExecutor:
         human: HumanCommand | None = None,
         patient: bool = False,
     ) -> StepResult | None:
-        """Answer an observation; a repeated one gets the same answer. None: wait for a chunk, a mode, a command, a reset.
+        """Answer an observation; a repeated one gets the same answer. None: wait for a chunk, a mode, a command, a
+        reset.
 
-        stamp: ns, of the observation. mode: newest known. patient: in real time, wait for a chunk that is late; without it an
-        empty queue is a hold. Raises ValueError on an observation older than those remembered.
+        stamp: ns, of the observation. mode: newest known. patient: in real time, wait for a chunk that is late; without
+        it an empty queue is a hold. Raises ValueError on an observation older than those remembered.
         """
         if observation_id in self._results:
             return self._results[observation_id]
@@ -273,6 +274,6 @@ class ChunkExecutor:
 
 
 def _phase_of(mode: PolicyMode, row: Row | None) -> int:
-    """Critical phase of a step: it begins with the first chunk decided in it and ends at once (method.md C.5, 37, 39)."""
+    """Critical phase of a step: it begins with the first chunk decided in it, and ends at once (method.md C.5, 39)."""
     current = mode.phase_id if mode.phase is Phase.CRITICAL else 0
     return current if row is None or row.chunk.phase_id == current else 0

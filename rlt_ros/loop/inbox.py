@@ -56,8 +56,8 @@ class Sink(Protocol):
 
 @dataclass
 class _Stream:
-    """done: highest contiguous id written. early: rows behind a gap, by id. orphans: sound features of refused rows, which
-    later rows name without carrying them. touched: something came since the last receipt.
+    """done: highest contiguous id written. early: rows behind a gap, by id. orphans: sound features of refused rows,
+    which later rows name without carrying them. touched: something came since the last receipt.
     """
 
     done: int = 0
@@ -69,8 +69,8 @@ class _Stream:
 class Inbox:
     """At-least-once streams of rows in, each row exactly once and in order out. For one thread.
 
-    contract: fingerprint that rows must carry. Use: `resume(learner, inbox.replayed(), checkpoint)` once, then `receive`
-    for each row and `flush` for the receipts.
+    contract: fingerprint that rows must carry. Use: `resume(learner, inbox.replayed(), checkpoint)` once, then
+    `receive` for each row and `flush` for the receipts.
     """
 
     def __init__(self, journal: Journal, sink: Sink, contract: str) -> None:
@@ -94,7 +94,7 @@ class Inbox:
                 yield entry
 
     def receive(self, row: Transition, contract: str) -> Status:
-        """Take a row as it came. Raises JournalError if the disk refuses it: it is not acknowledged and will come again."""
+        """Take a row as it came. Raises JournalError if the disk refuses it; unacknowledged, it will come again."""
         stream = self._streams.setdefault(row.stream, _Stream())
         stream.touched = True
         if row.id <= stream.done:

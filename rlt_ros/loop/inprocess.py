@@ -1,29 +1,31 @@
 """The whole loop in one process, without ROS: the same classes as the nodes, in the order of the lockstep graph.
 
-    python -m rlt_ros.loop.inprocess --checkpoint DIR --minutes 7 --eval-episodes 50 --seed 1
+python -m rlt_ros.loop.inprocess --checkpoint DIR --minutes 7 --eval-episodes 50 --seed 1
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
-
-import numpy as np
+from dataclasses import replace
+from typing import Any
 
 from rlt_ros.data.images import square
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
 from rlt_ros.loop.outbox import Outbox
+from rlt_ros.loop.parts import Parts, real_parts
 from rlt_ros.loop.phase import PhaseMachine
-from rlt_ros.loop.policy import ChunkPolicy, Policy
+from rlt_ros.loop.policy import ChunkPolicy
+from rlt_ros.loop.report import status_line
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.loop.windows import WindowAssembler
-from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.kinematics import tool_twist
-from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState, proprioception
 from rlt_ros.types import (
     EpisodeEvent,
@@ -33,85 +35,17 @@ from rlt_ros.types import (
     Observation,
     Phase,
     PolicyMode,
-    PolicyWeights,
     Transition,
+    TransitionAck,
 )
 
 BATCH = 16
 """Observations in one VLA pass after a label."""
 
 
-class World(Protocol):
-    """What is simulated (`sim.peg.PegInsertion`)."""
-
-    def reset(self, seed: int | None) -> None:
-        """Start an episode."""
-
-    def state(self) -> RobotState:
-        """What the arm measures."""
-
-    def truth(self) -> Any:
-        """What only a simulator knows."""
-
-    def render(self) -> dict[str, np.ndarray]:
-        """Camera pictures uint8 (h, w, 3); the same again until the next step."""
-
-    def command(self, target: Pose) -> None:
-        """Target of the tool centre point."""
-
-    def command_gripper(self, width: float) -> None:
-        """Width of the gripper, m."""
-
-    def step(self) -> None:
-        """Advance by one control period."""
-
-
-class Extractor(Protocol):
-    """Observations to features (`token.extractor.FeatureExtractor`)."""
-
-    def features(self, observations: Sequence[Observation]) -> list[Features]:
-        """One seeded pass per observation."""
-
-
-class Operator(Protocol):
-    """The person at the switch (`sim.operator.ScriptedOperator`)."""
-
-    def decide(self, truth: Any, phase: Phase, steps_in_phase: int, mode: Mode) -> list[Request]:
-        """Buttons to press at one observation."""
-
-
-class Person(Protocol):
-    """Who drives when the operator takes over (`sim.expert.Expert`)."""
-
-    def action(self, truth: Any, measured: Pose, target: Pose) -> np.ndarray:
-        """Action (7,)."""
-
-
-class Learner(Protocol):
-    """Rows in, weights out (`rl.learner.Learner`)."""
-
-    def add(self, rows: list[Transition]) -> int:
-        """Store rows."""
-
-    def train(self, max_updates: int) -> int:
-        """Make updates that were earned, so many at most; how many."""
-
-    def weights(self) -> PolicyWeights:
-        """The newest weights."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What the loop is made of. load: weights to a policy; image_size: side of the square policy images."""
-
-    robot: RobotConfig
-    world: World
-    extractor: Extractor
-    operator: Operator
-    person: Person
-    learner: Learner
-    load: Callable[[PolicyWeights], Policy]
-    image_size: int
+def _always() -> tuple[bool, str]:
+    """As in the graph: RL is asked for throughout, and without usable weights the policy lets the VLA drive."""
+    return True, ""
 
 
 class InProcess:
@@ -133,10 +67,8 @@ class InProcess:
         on_episode: Callable[[Session], None] = lambda session: None,
     ) -> None:
         self._parts, self._stride, self._on_episode = parts, stride, on_episode
-        # As in the graph: RL is asked for throughout, and without usable weights the policy lets the VLA drive.
-        gate = lambda: (True, "")  # noqa: E731
-        self.session = Session(config, gate)
-        self.conductor = Conductor(PhaseMachine(gate), self.session)
+        self.session = Session(config, _always)
+        self.conductor = Conductor(PhaseMachine(_always), self.session)
         self.executor = ChunkExecutor(parts.robot, chunk)
         self.policy = ChunkPolicy(chunk, sigma, hold, config.seed)
         self.windows = WindowAssembler(chunk, stride)
@@ -174,7 +106,8 @@ class InProcess:
         word = self.conductor.observe(self._id, stamp, self._episode)
         self.windows.mode(word.mode)
         for event in word.events:
-            self._keep(stamp, state)
+            if event.label is Label.ABORT:
+                self._keep(stamp, state)
             self._close(event)
         if self._on_grid(word.mode):
             self._keep(stamp, state)
@@ -192,9 +125,7 @@ class InProcess:
             return [Request.RESET]
         if phase is Phase.LABELLED:
             return []  # the session's next plan has begun the reset
-        executed = self.conductor.executed
-        mode = Mode.HUMAN if executed is not None and self.conductor.mode is Mode.HUMAN else Mode.RL
-        return self._parts.operator.decide(truth, phase, self.conductor.steps_in_phase, mode)
+        return self._parts.operator.decide(truth, phase, self.conductor.steps_in_phase, self.conductor.machine.mode)
 
     # one decision
 
@@ -270,6 +201,7 @@ class InProcess:
     def _learn(self, rows: list[Transition]) -> None:
         learner = self._parts.learner
         learner.add(rows)
+        self.outbox.acknowledge(TransitionAck(self.outbox.stream, rows[-1].id, len(rows), 0, self._version))
         while learner.train(1000):
             pass
         weights = learner.weights()
@@ -277,3 +209,44 @@ class InProcess:
             self._version = weights.version
             self._applied += 1
             self.policy.swap(self._parts.load(weights) if weights.gate_open else None)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point: prints progress on standard error and the summary as JSON on standard output."""
+    args = _parser().parse_args(argv)
+    # MuJoCo and its renderer read these when they are first imported.
+    os.environ.setdefault("MUJOCO_GL", "egl")
+    os.environ.setdefault("LP_NUM_THREADS", "0")
+    parts = real_parts(args.checkpoint, args.robot_config, args.seed)
+    config = SessionConfig(
+        practice_minutes=args.minutes,
+        control_rate=parts.robot.control_rate,
+        eval_episodes=args.eval_episodes,
+        seed=args.seed,
+    )
+
+    def report(session: Session) -> None:
+        if session.progress.episode % args.report_every == 0:
+            line = status_line(session.progress, config.control_rate, None, parts.learner.stats())
+            print(line, file=sys.stderr, flush=True)
+
+    summary = InProcess(parts, config, on_episode=report).run()
+    stats = parts.learner.stats()
+    summary["updates"] = {"critic": stats.critic_updates, "actor": stats.actor_updates}
+    print(json.dumps(summary, indent=2))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(prog="python -m rlt_ros.loop.inprocess", description=__doc__)
+    result.add_argument("--checkpoint", required=True, help="directory of the Stage-1 checkpoint")
+    result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
+    result.add_argument("--minutes", type=float, default=7.0, help="practice, minutes of robot time (default: 7)")
+    result.add_argument("--eval-episodes", type=int, default=50, help="of each of the three evaluations (default: 50)")
+    result.add_argument("--seed", type=int, default=1, help="of everything (default: 1)")
+    result.add_argument("--report-every", type=int, default=20, help="episodes between status lines (default: 20)")
+    return result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -39,8 +39,8 @@ class PhaseMachine:
     """Answers requests and gives the operator's word for every observation.
 
     rl_gate: says whether the learned actor may drive, and what it waits for. debounce_ns: in time of observations.
-    An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode the
-    reset follows a label by itself; without one the arm holds until the operator asks.
+    An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode
+    the reset follows a label by itself; without one the arm holds until the operator asks.
     """
 
     def __init__(self, rl_gate: Callable[[], tuple[bool, str]], debounce_ns: int = DEBOUNCE_NS) -> None:
@@ -60,12 +60,22 @@ class PhaseMachine:
         return self._phase
 
     @property
+    def phase_id(self) -> int:
+        """Running number of the critical phase under way or ended last, 0 before the first."""
+        return self._phase_id
+
+    @property
+    def mode(self) -> Mode:
+        """Who is asked to drive from the next observation on."""
+        return self._mode
+
+    @property
     def intervened(self) -> bool:
         """A person drove in this episode: an evaluation episode is then invalid (field report B57)."""
         return self._intervened
 
     def plan(self, plan: EpisodePlan | None) -> None:
-        """Give the plan of the next episode. After a label it starts the reset, unless the operator has stopped the arm."""
+        """Give the plan of the next episode. After a label it starts the reset, unless the operator stopped the arm."""
         self._next = plan
         if plan is not None and self._phase is Phase.LABELLED and not self._stopped:
             self._mode = Mode.RESET
@@ -84,8 +94,8 @@ class PhaseMachine:
     def observe(self, observation_id: int, stamp: int, episode: int, executed: ExecutedStep | None) -> PolicyMode:
         """The operator's word for an observation (stamp in ns); the same again for a repeated one.
 
-        episode: of the observation. executed: newest executed step known, None before the first. Raises ValueError on an
-        observation older than those remembered.
+        episode: of the observation. executed: newest executed step known, None before the first. Raises ValueError on
+        an observation older than those remembered.
         """
         known = self._modes.get(observation_id)
         if known is not None:
@@ -125,7 +135,8 @@ class PhaseMachine:
     def _refuse_begin(self) -> str:
         if self._phase is Phase.CRITICAL or self._begin:
             return f"begin: critical phase {self._phase_id + self._begin} has begun already"
-        return "" if self._phase is Phase.APPROACH else f"begin: no episode is under way ({self._phase.name}); reset first"
+        under_way = self._phase is Phase.APPROACH
+        return "" if under_way else f"begin: no episode is under way ({self._phase.name}); reset first"
 
     def _refuse_label(self, request: Request) -> str:
         if self._phase is not Phase.CRITICAL:
@@ -183,7 +194,7 @@ class PhaseMachine:
 
     def _start(self, episode: int) -> None:
         if self._phase is Phase.CRITICAL:
-            # Whoever reset the robot did not end the phase: what follows its last step is another episode's first image.
+            # Whoever reset the robot did not end the phase: its last step is followed by another episode's image.
             self._label = Label.DISCARD
             self._end_phase(next(reversed(self._modes)) + 1, self._stamp)
         self._episode = episode

@@ -26,8 +26,9 @@ class ChunkPolicy:
     """Decides chunks of C steps from the VLA's reference or from a learned actor.
 
     chunk: C. sigma: held exploration noise, as a share of the action range; hold: control steps that a sample is held.
-    Noise is drawn from (seed, observation id), so results do not depend on the order in which decisions are asked for; the
-    gripper never gets any. gripper_passthrough: the gripper comes from the reference even if the learned actor gives one.
+    Noise is drawn from (seed, observation id), so results do not depend on the order in which decisions are asked for;
+    the gripper never gets any. gripper_passthrough: the gripper comes from the reference even if the learned actor
+    gives one.
     """
 
     def __init__(self, chunk: int, sigma: float, hold: int, seed: int, gripper_passthrough: bool = True) -> None:
@@ -51,8 +52,9 @@ class ChunkPolicy:
     def decide(self, features: Features, mode: PolicyMode) -> ActionChunk:
         """The chunk for an observation. RL without a learned actor gives the VLA's chunk and says so in `reason`.
 
-        Raises NonFinite instead of handing on a chunk that is not finite: nothing is published, so the arm holds; to put
-        the VLA in its place would hide a broken actor. Raises ValueError if the reference is shorter than the chunk.
+        Raises NonFinite instead of handing on a chunk that is not finite: nothing is published, so the arm holds; to
+        put the VLA in its place would hide a broken actor. Raises ValueError if the reference is shorter than the
+        chunk.
         """
         reference = self._reference(features)
         policy = self._policy if mode.mode is Mode.RL else None
@@ -72,7 +74,7 @@ class ChunkPolicy:
     def _reference(self, features: Features) -> np.ndarray:
         horizon = features.reference.shape[0]
         if horizon < self._chunk:
-            raise ValueError(f"features {features.id}: the reference has {horizon} steps, the chunk needs {self._chunk}")
+            raise ValueError(f"features {features.id}: reference has {horizon} steps, the chunk needs {self._chunk}")
         _require_finite(features.z, f"features {features.id}: z")
         _require_finite(features.proprio, f"features {features.id}: proprio")
         return _require_finite(features.reference[: self._chunk], f"features {features.id}: reference")

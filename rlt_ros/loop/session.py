@@ -108,8 +108,8 @@ class Session:
     def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> None:
         """Result of the episode planned last.
 
-        steps: executed in the critical phase. robot_steps: in the whole episode, counted as practice time. An evaluation
-        episode that was discarded, aborted or helped by a person is not counted and runs again.
+        steps: executed in the critical phase. robot_steps: in the whole episode, counted as practice time. An
+        evaluation episode that was discarded, aborted or helped by a person is not counted and runs again.
         """
         plan = self._plan
         if plan is None:

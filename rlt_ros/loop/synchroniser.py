@@ -36,7 +36,8 @@ class _Notices:
 class StampSynchroniser(_Notices):
     """Emits the set of all streams once every one holds the same stamp.
 
-    Incomplete sets older than an emitted one are dropped and counted in `dropped`, messages that came again in `repeated`.
+    Incomplete sets older than an emitted one are dropped and counted in `dropped`, messages that came again in
+    `repeated`.
     """
 
     def __init__(self, streams: tuple[str, ...], depth: int = 16) -> None:

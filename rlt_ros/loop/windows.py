@@ -52,9 +52,9 @@ class _Window:
 class WindowAssembler:
     """Cuts a labelled critical phase of T steps into windows that start at 0, stride, .. up to T - 2.
 
-    chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed step
-    and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that names
-    them: observations belong to one phase only, so once per phase is once per stream.
+    chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed
+    step and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that
+    names them: observations belong to one phase only, so once per phase is once per stream.
     """
 
     def __init__(self, chunk: int, stride: int = 2) -> None:
@@ -192,10 +192,8 @@ def _fault(part: list[ExecutedStep], end: int) -> str:
     if any(step.driver in _NOT_PRACTISED for step in part):
         return "hold"
     first = part[0]
-    contiguous = all(
-        step.observation_id == first.observation_id + i and step.step == first.step + i and step.episode == first.episode
-        for i, step in enumerate(part)
-    )
+    expected = [(first.episode, first.observation_id + i, first.step + i) for i in range(len(part))]
+    contiguous = [(step.episode, step.observation_id, step.step) for step in part] == expected
     return "" if contiguous and end == part[-1].observation_id + 1 else "gap"
 
 

@@ -26,6 +26,8 @@ from rlt_ros.nodes.convert import (
 )
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.rl.weights import load_policy
+from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyMode, Transition, TransitionAck
 
 
@@ -52,6 +54,7 @@ class ActorNode(ManagedNode):
         self._gate_open = False
 
     def setup(self) -> None:
+        torch.set_num_threads(self._threads)
         contract = read_contract(self._checkpoint)
         self._contract = contract.fingerprint
         self._policy = ChunkPolicy(contract.chunk, self._sigma, self._hold, self._seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -320,3 +321,14 @@ def weights_to_message(weights: PolicyWeights, stamp: int) -> msg.PolicyWeights:
 def weights_from_message(m: msg.PolicyWeights) -> PolicyWeights:
     """rlt_ros/PolicyWeights to PolicyWeights."""
     return PolicyWeights(m.version, m.contract, m.checksum, m.gate_open, m.gate_reason, bytes(m.data))
+
+
+def learner_stats(stats: Any, stamp: int) -> msg.LearnerStats:
+    """rl.stats.LearnerStats to rlt_ros/LearnerStats; a scalar that nothing has measured yet is 0."""
+    values = {name: _finite(value) for name, value in vars(stats).items()}
+    return msg.LearnerStats(header=header(stamp), **values)
+
+
+def _finite(value: Any) -> Any:
+    # Plots and older rclpy choke on NaN.
+    return 0.0 if isinstance(value, float) and not np.isfinite(value) else value

@@ -195,7 +195,7 @@ class ExecutorNode(ManagedNode):
         if result.target is not None:
             self._targets.publish(stamped_pose(result.target, stamp, self._robot.base_frame))
         self._steps.publish(step_to_message(result.executed))
-        if result.executed.reason:
+        if result.executed.reason and not result.executed.reason.startswith("operator:"):
             self.get_logger().warning(f"holding: {result.executed.reason}", throttle_duration_sec=1.0)
 
     # reset

@@ -1,72 +1,93 @@
-"""The learner: transitions in, acknowledgements, weights, statistics and checkpoints out."""
+"""The learner: transitions in; acknowledgements, weights, statistics and checkpoints out."""
 
 from __future__ import annotations
 
-import math
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
 from rlt_ros.nodes import qos
-from rlt_ros.nodes.convert import BadMessage, ack_to_message, header, transition_from_message, weights_to_message
+from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.types import PolicyWeights, TransitionAck
 
 SLICE = 50
-"""Updates between two looks at the clock."""
+"""Updates between two looks at what else there is to do."""
 
 
 class LearnerNode(ManagedNode):
-    """Receipt in the callback thread, training in another: updates never delay a row or a request for weights."""
+    """Everything that is sent or received happens in the callback thread; training has a thread of its own, so that
+    updates never delay a row or a request for weights.
+    """
 
     def __init__(self) -> None:
         super().__init__("learner")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
-        self._config = declare_dataclass(self, AgentConfig, passthrough=AgentConfig.passthrough)
+        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0: only at the end.")
+        self._config = declare_dataclass(self, AgentConfig)
         self._condition = threading.Condition()
         self._trainer: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._published_version = 0
-        self._published_at = 0.0
+        self._spent = False
+        self._acked: dict[str, TransitionAck] = {}
+        self._weights: PolicyWeights | None = None
+        self._weights_at = 0.0
+        self._saved_at = 0
 
     # lifecycle
 
     def setup(self) -> None:
         from rlt_ros.loop.inbox import Inbox
-        from rlt_ros.nodes.tensorboard import Metrics
         from rlt_ros.rl.checkpoint import latest, resume
         from rlt_ros.rl.journal import Journal
         from rlt_ros.rl.learner import Learner
+        from rlt_ros.rl.metrics import Metrics
 
         if not self._run_dir.name:
             raise ValueError("parameter run_dir is empty; expected the directory of this run")
         contract = read_contract(self._checkpoint)
         dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
         self._learner = Learner(self._config, dims, contract.fingerprint, 1e3 * contract.translation_scale)
-        journal = Journal(self._run_dir / "transitions")
+        self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
-        resume(self._learner, journal.rows(), found)
-        self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
-        self._inbox = Inbox(journal, self._learner)
+        resume(self._learner, self._inbox.replayed(), found)
+        self._saved_at = self._learner.agent.critic_updates
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
+        self._take_up_weights()
+        self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
 
     def _connect(self) -> None:
         self._acks = self.create_publisher(msg.TransitionAck, "transition_ack", qos.STEP)
-        self._weights = self.create_publisher(msg.PolicyWeights, "policy_weights", qos.LATCHED)
-        self._stats = self.create_publisher(msg.LearnerStats, "learner_stats", qos.STATS)
+        self._weights_out = self.create_publisher(msg.PolicyWeights, "policy_weights", qos.LATCHED)
+        self._stats_out = self.create_publisher(msg.LearnerStats, "learner_stats", qos.STATS)
         self.listen(msg.Transition, "transition", self._on_transition, qos.TRANSITIONS)
         self.create_service(srv.SaveCheckpoint, "save_checkpoint", self._on_save)
         self.create_service(srv.FetchWeights, "fetch_weights", self._on_fetch)
         self.every(0.02, self._on_tick)
         self.every(1.0, self._on_second)
+
+    def _take_up_weights(self) -> None:
+        from rlt_ros.rl.weights import read_policy_file
+
+        # Actors take newer versions only, and a killed learner may have given out more than its checkpoint knows of.
+        earlier = read_policy_file(self._policy_file, self._learner.contract)
+        if earlier is not None:
+            self._learner.continue_from(earlier.version)
+            self._weights = earlier
+            self._weights_out.publish(weights_to_message(earlier, self._now()))
+
+    @property
+    def _policy_file(self) -> Path:
+        return self._run_dir / "policy.safetensors"
 
     def start(self) -> None:
         self._trainer = threading.Thread(target=self._train, name="trainer", daemon=True)
@@ -77,26 +98,119 @@ class LearnerNode(ManagedNode):
             self._condition.notify()
         if self._trainer is not None:
             self._trainer.join()
+        self._receipts()
         self._save()
+        self._metrics.close()
+
+    def _now(self) -> int:
+        return self.get_clock().now().nanoseconds
 
     # receipt
 
     def _on_transition(self, message: msg.Transition) -> None:
-        if message.contract != self._learner.contract:
-            raise BadMessage(f"contract is {message.contract!r}; this learner's is {self._learner.contract!r}")
-        self._inbox.receive(transition_from_message(message))
+        row = transition_from_message(message)
+        try:
+            self._inbox.receive(row, message.contract)
+        except RuntimeError as error:
+            # Not acknowledged, so the actor keeps it and sends it again.
+            self.get_logger().error(f"transition {row.id}: {error}", throttle_duration_sec=1.0)
 
     def _on_tick(self) -> None:
         if self._failure is not None:
             self.get_logger().fatal(f"training failed: {self._failure}")
             self.finish(1)
             return
-        acks = self._inbox.flush()
-        for ack in acks:
-            self._acks.publish(ack_to_message(ack, self._now()))
+        self._receipts()
+        if self._spent or (not self.lockstep and time.monotonic() - self._weights_at > self._weights_every):
+            self._spent = False
+            self._publish_weights()
+            self._publish_acks(self._acked.values())
+        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
+            self._save()
+
+    def _receipts(self) -> None:
+        try:
+            acks = self._inbox.flush()
+        except RuntimeError as error:
+            self.get_logger().error(f"rows are not safe: {error}", throttle_duration_sec=1.0)
+            return
         if acks:
+            self._acked |= {ack.stream: ack for ack in acks}
+            self._publish_acks(acks)
             with self._condition:
                 self._condition.notify()
 
-    def _now(self) -> int:
-        return self.get_clock().now().nanoseconds
+    def _publish_acks(self, acks: Any) -> None:
+        debt = self._learner.due_updates if self._may_train() else 0
+        version = self._weights.version if self._weights else 0
+        for ack in acks:
+            current = replace(ack, update_debt=debt, weights_version=version, rows=self._learner.rows)
+            self._acks.publish(ack_to_message(current, self._now()))
+
+    # training
+
+    def _may_train(self) -> bool:
+        # In lockstep a phase is learned from when all of it is here: results must not depend on arrival times.
+        return self._learner.due_updates > 0 and not (self.lockstep and self._learner.phase_open)
+
+    def _train(self) -> None:
+        while self.active:
+            with self._condition:
+                self._condition.wait_for(lambda: not self.active or self._may_train(), timeout=0.5)
+            try:
+                while self.active and self._may_train():
+                    self._learner.train(SLICE, stop=lambda: not self.active)
+                    self._spent = self._learner.due_updates == 0
+            except (RuntimeError, ValueError) as error:
+                self._failure = error
+                return
+
+    def _publish_weights(self) -> None:
+        from rlt_ros.rl.weights import write_policy_file
+
+        weights = self._learner.weights()
+        self._weights_at = time.monotonic()
+        if self._weights is not None and weights.version == self._weights.version:
+            return
+        self._weights = weights
+        write_policy_file(self._policy_file, weights)
+        self._weights_out.publish(weights_to_message(weights, self._now()))
+
+    # reports and requests
+
+    def _on_second(self) -> None:
+        stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
+        self._stats_out.publish(learner_stats(stats, self._now()))
+        self._metrics.write(stats)
+
+    def _on_save(self, request: Any, response: srv.SaveCheckpoint.Response) -> srv.SaveCheckpoint.Response:
+        path = self._save()
+        response.success, response.path = path is not None, str(path or "")
+        response.message = "" if path else "not written; the learner's log says why"
+        self._on_second()
+        return response
+
+    def _save(self) -> Path | None:
+        from rlt_ros.rl.checkpoint import save_checkpoint
+
+        try:
+            path = save_checkpoint(self._run_dir / "checkpoints", self._learner)
+        except OSError as error:
+            self.get_logger().error(f"checkpoint not written, the last one stands: {error}")
+            return None
+        self._saved_at = self._learner.agent.critic_updates
+        self.get_logger().info(f"checkpoint {path}")
+        return path
+
+    def _on_fetch(self, request: Any, response: srv.FetchWeights.Response) -> srv.FetchWeights.Response:
+        response.success = self._weights is not None
+        if self._weights is None:
+            response.message = "nothing learned yet"
+        else:
+            response.weights = weights_to_message(self._weights, self._now())
+        return response
+
+
+def main() -> None:
+    """Entry point."""
+    run(LearnerNode)

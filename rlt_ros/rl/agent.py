@@ -117,24 +117,24 @@ class Agent:
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""
-        modules = {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
+        modules = self._modules()
         named = {f"{part}.{name}": t for part, module in modules.items() for name, t in module.state_dict().items()}
-        for part, optimiser in self.optimisers.items():
-            for i, moments in optimiser.state_dict()["state"].items():
-                named.update({f"optimiser.{part}.{i}.{name}": t for name, t in moments.items()})
+        for part, trained in self._trained.items():
+            moments = trained.adam.state_dict()["state"].get(0, {})
+            named.update({f"adam.{part}.{name}": t for name, t in moments.items()})
         return named | {"generator": self.generator.get_state()}
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over tensors as `tensors` gave them, in place. Raises ValueError naming a missing or misshapen one."""
-        for part, module in (("actor", self.actor), ("critic", self.critic), ("ema", self.ema), ("target", self.target)):
+        for part, module in self._modules().items():
             load_strictly(module, _under(tensors, f"{part}."), part)
-        for part, optimiser in self.optimisers.items():
-            state: dict[int, dict[str, Tensor]] = {}
-            for name, tensor in _under(tensors, f"optimiser.{part}.").items():
-                index, moment = name.split(".")
-                state.setdefault(int(index), {})[moment] = tensor
-            optimiser.load_state_dict(optimiser.state_dict() | {"state": state})
+        for part, trained in self._trained.items():
+            moments = _under(tensors, f"adam.{part}.")
+            trained.adam.load_state_dict(trained.adam.state_dict() | {"state": {0: moments} if moments else {}})
         self.generator.set_state(tensors["generator"])
+
+    def _modules(self) -> dict[str, torch.nn.Module]:
+        return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
 
 
 def load_strictly(module: torch.nn.Module, tensors: Mapping[str, Tensor], where: str) -> None:

@@ -34,7 +34,7 @@ class CheckpointError(RuntimeError):
 
 
 def save_checkpoint(directory: Path, learner: Learner) -> Path:
-    """Write the next number and return its path; earlier ones stay. Flush the journal first: the state counts its rows."""
+    """Write the next number and return its path; earlier ones stay. Flush the journal first: its rows are counted."""
     tensors, values = learner.state()
     data = save(tensors)
     state = identity(learner) | values | {"tensors": hashlib.sha256(data).hexdigest()}

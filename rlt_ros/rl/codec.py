@@ -26,7 +26,7 @@ FEATURE_SCALARS = ("id", "stamp", "episode", "step")
 
 @dataclass(frozen=True)
 class Refused:
-    """A row that did not fit. Its id is used up, so that the stream goes on; features: those it carried that are sound."""
+    """A row that did not fit. Its id is used up, so that the stream goes on. features: the sound ones it carried."""
 
     stream: str
     id: int

@@ -33,7 +33,7 @@ class AgentConfig:
     q_alarm: float = 0.05  # Q further than this outside the reachable return raises alarm_q
 
     # Actor (Eqs. 4, 5)
-    passthrough: tuple[int, ...] = (GRIPPER,)  # action dimensions copied from the reference, out of actor, critic and BC
+    passthrough: tuple[int, ...] = (GRIPPER,)  # action dimensions copied from the reference: not in actor, critic, BC
     bc_beta: float = 0.1  # weight of the squared distance, SUMMED over the chunk; mean convention = beta * C * d
     reference_dropout: float = 0.5  # share of training rows whose reference INPUT is zeroed; never the BC target
     rollout_noise: float = 0.1  # sigma of exploration, held for noise_hold steps
@@ -91,10 +91,10 @@ class AgentConfig:
             _require(self, name, getattr(self, name) >= 0, "not negative")
 
     def policy_dims(self, dims: Dims) -> tuple[int, ...]:
-        """Action dimensions that the actor decides: all but the passed-through ones. Raises ValueError if none is left."""
+        """Action dimensions that the actor decides, all but the passed-through ones. Raises ValueError without any."""
         left = tuple(i for i in range(dims.action) if i not in self.passthrough)
         if not left:
-            raise ValueError(f"passthrough {self.passthrough} leaves nothing of {dims.action} action dimensions to learn")
+            raise ValueError(f"passthrough {self.passthrough} leaves none of {dims.action} action dimensions to learn")
         return left
 
     def as_dict(self) -> dict[str, Any]:

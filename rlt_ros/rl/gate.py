@@ -12,8 +12,10 @@ OUTCOMES_NEEDED = {"both": 2, "one": 1, "none": 0}
 
 @dataclass
 class Progress:
-    """What the learner has seen and done so far. pretrained_error: mean squared distance of the pre-trained actor to the
-    reference, with the reference as input; infinite before pre-training.
+    """What the learner has seen and done so far.
+
+    pretrained_error: mean squared distance of the pre-trained actor to the reference, with the reference as input;
+    infinite before pre-training.
     """
 
     rows: int = 0

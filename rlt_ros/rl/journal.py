@@ -50,7 +50,7 @@ class Journal:
             yield from map(decode, _payloads(path))
 
     def append(self, entry: Entry) -> None:
-        """Write an entry; it is safe after `flush`. Raises JournalError if the disk refuses; the file is as before then."""
+        """Write an entry, safe after `flush`. Raises JournalError if the disk refuses; the file is then as before."""
         payload = encode(entry)
         record = HEADER.pack(len(payload), zlib.crc32(payload)) + payload
         if self._good and self._good + len(record) > self._segment_bytes:

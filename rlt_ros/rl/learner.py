@@ -61,6 +61,7 @@ class Learner:
         self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
         self._version, self._packed = 0, None
         self._clock, self._rate_from = clock, (clock(), 0)
+        self._phase_open = False
         self._turns = Turns()
 
     @property
@@ -72,6 +73,11 @@ class Learner:
     def update_debt(self) -> int:
         """Critic updates earned and not yet spent."""
         return self.budget.debt
+
+    @property
+    def phase_open(self) -> bool:
+        """Rows of a phase have come, but not its last one."""
+        return self._phase_open
 
     @property
     def due_updates(self) -> int:
@@ -120,11 +126,15 @@ class Learner:
                 self._packed = (state, self._pack())
             return self._packed[1]
 
+    def continue_from(self, version: int) -> None:
+        """Number the next weights above a version that an earlier life of this learner has given out."""
+        with self._turns:
+            self._version = max(self._version, version)
+
     def stats(self, duplicates: int = 0, refused: int = 0) -> LearnerStats:
         """Everything about learning that is worth a plot. duplicates, refused: the receiver's counts."""
         with self._turns:
             probes = self._probe()
-            outside = max(self.config.q_low - probes.q_lowest, probes.q_highest - self.config.q_high)
             return LearnerStats(
                 rows_received=self.progress.rows,
                 rows=self.rows,
@@ -144,7 +154,7 @@ class Learner:
                 reference_error_dropped=probes.reference_error_dropped,
                 residual_mm=probes.residual_mm,
                 human_rate=self.replay.human_rate(),
-                alarm_q=float(self.agent.critic_updates > 0 and outside > self.config.q_alarm),
+                alarm_q=float(self.agent.critic_updates > 0 and probes.q_outside > stats.ALARM_SHARE),
             )
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -164,12 +174,13 @@ class Learner:
     def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
         """Take over a state whose rows, and no others, have been added. Raises ValueError if their number differs."""
         with self._turns:
-            if values["progress"]["rows"] != self.progress.rows:
-                raise ValueError(f"checkpoint was made after {values['progress']['rows']} rows; {self.progress.rows} are here")
+            progress, updates = Progress(**values["progress"]), values["updates"]
+            if progress.rows != self.progress.rows:
+                raise ValueError(f"the state was saved after {progress.rows} rows; {self.progress.rows} are here")
             self.agent.load_tensors(tensors)
-            self.agent.critic_updates, self.agent.actor_updates = values["updates"]["critic"], values["updates"]["actor"]
+            self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]
             self._sampling.set_state(tensors["sampling"])
-            self.progress = Progress(**values["progress"])
+            self.progress = progress
             self.budget.debt, self.budget.forgone = values["budget"]["debt"], values["budget"]["forgone"]
             self._warm_start.restore(values["warm_start"])
             self.gate.open, self._version = values["gate_open"], values["weights_version"]
@@ -185,6 +196,7 @@ class Learner:
             self._version = max(self._version, row.weights_version)
             self.budget.earn(1)
             self.progress.rows += 1
+            self._phase_open = not row.last_of_phase
             if row.last_of_phase:
                 self.progress.phases += 1
                 self.progress.successes += row.label == Label.SUCCESS

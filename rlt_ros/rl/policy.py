@@ -36,15 +36,16 @@ class PolicyNet:
     def _check(self, features: Features) -> None:
         shape = (len(features.reference), self.dims.action)
         expected = {"z": (self.dims.z,), "proprio": (self.dims.proprio,), "reference": shape}
-        if shape[0] < self.config.chunk:
-            raise ValueError(f"features {features.id}: reference has {shape[0]} steps; expected {self.config.chunk} or more")
+        where, chunk = f"features {features.id}", self.config.chunk
+        if shape[0] < chunk:
+            raise ValueError(f"{where}: reference has {shape[0]} steps; expected {chunk} or more")
         for name, wanted in expected.items():
             array = getattr(features, name)
             if array.shape != wanted:
-                raise ValueError(f"features {features.id}: {name} has shape {array.shape}; expected {wanted}")
+                raise ValueError(f"{where}: {name} has shape {array.shape}; expected {wanted}")
             if not np.isfinite(array).all():
                 index = np.argwhere(~np.isfinite(array))[0].tolist()
-                raise ValueError(f"features {features.id}: {name}{index} is {array[tuple(index)]}; expected finite")
+                raise ValueError(f"{where}: {name}{index} is {array[tuple(index)]}; expected finite")
 
 
 def _row(array: np.ndarray) -> torch.Tensor:

@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from rlt_ros.rl import losses
 from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.backend import torch
+from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.replay import Batch
 
 PROBE_ROWS = 256
 PROBE_ACTIONS = 8
+ALARM_SHARE = 0.05
+"""Rows with an unreachable Q that raise the alarm; fewer are the noise of a regression that is not finished."""
 UNKNOWN = math.nan
 """Value of a scalar that nothing has measured yet."""
 
 
 @dataclass(frozen=True)
 class Probes:
-    """Measured on one batch; meanings in msg/LearnerStats.msg. q_lowest, q_highest: extremes of the ensemble's mean."""
+    """Measured on one batch; meanings in msg/LearnerStats.msg. q_outside: share of rows whose Q is no return."""
 
     q_return_error: float = UNKNOWN
     q_action_sensitivity: float = UNKNOWN
     reference_error: float = UNKNOWN
     reference_error_dropped: float = UNKNOWN
     residual_mm: float = UNKNOWN
-    q_lowest: float = UNKNOWN
-    q_highest: float = UNKNOWN
+    q_outside: float = UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,14 @@ def probe(agent: Agent, batch: Batch, translation_mm: float, generator: torch.Ge
         reference_error=reference_error(chunk, reference, batch.human),
         reference_error_dropped=reference_error(blind, reference, batch.human),
         residual_mm=float(steps) * translation_mm,
-        q_lowest=float(q.min()),
-        q_highest=float(q.max()),
+        q_outside=unreachable(q, agent.config),
     )
+
+
+def unreachable(q: torch.Tensor, config: AgentConfig) -> float:
+    """Share of values that no return can be: further than `q_alarm` outside [q_low, q_high]."""
+    outside = (q < config.q_low - config.q_alarm) | (q > config.q_high + config.q_alarm)
+    return float(outside.float().mean())
 
 
 def reference_error(chunk: torch.Tensor, reference: torch.Tensor, human: torch.Tensor) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -59,6 +60,29 @@ def load_policy(weights: PolicyWeights, contract: str) -> PolicyNet:
         return PolicyNet(config, dims, weights.version, contract, *_actors(config, dims, tensors))
     except (SafetensorError, KeyError, json.JSONDecodeError, ConfigError) as error:
         raise WeightsError(f"weights version {weights.version}: {error}") from error
+
+
+def write_policy_file(path: Path, weights: PolicyWeights) -> None:
+    """Write the newest weights beside the run's other files; the file is whole or the one before."""
+    aside = path.with_name(path.name + ".tmp")
+    aside.write_bytes(weights.data)
+    aside.replace(path)
+
+
+def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:
+    """Weights that `write_policy_file` wrote, None where there are none. Raises WeightsError on another contract.
+
+    The gate is given as closed: only a learner knows its state.
+    """
+    if not path.exists():
+        return None
+    data = path.read_bytes()
+    try:
+        metadata = read_metadata(data)
+        _same(f"{path}: contract", metadata["contract"], contract)
+        return PolicyWeights(int(metadata["version"]), contract, checksum(data), False, "the learner was restarted", data)
+    except (KeyError, ValueError) as error:
+        raise WeightsError(f"{path}: {error}") from error
 
 
 def read_metadata(data: bytes) -> dict[str, str]:

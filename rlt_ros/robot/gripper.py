@@ -38,7 +38,7 @@ class GripperLatch:
         self._commanded = False
 
     def update(self, value: float) -> float | None:
-        """Held state (-1 or +1) to command now, None if there is nothing to do. A value that is not finite decides nothing."""
+        """Held state (-1 or +1) to command now, None if there is nothing to do; NaN decides nothing."""
         if value >= self._config.hysteresis:
             wanted = OPEN
         elif value <= -self._config.hysteresis:

@@ -1,8 +1,8 @@
 """The last station before the robot: every command passes here, whoever drives. No learning code.
 
-What leaves `Safety.check` lies inside the workspace box and within the leash of the measured pose, or nothing leaves it.
-Each reason starts with a fixed word and a colon (state, mode, force, target, workspace, leash) so that a log can say it
-once while the figures behind it change.
+What leaves `Safety.check` lies inside the workspace box and within the leash of the measured pose, or nothing leaves
+it. Each reason starts with a fixed word and a colon (state, mode, force, target, workspace, leash) so that a log can
+say it once while the figures behind it change.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Safety:
             goal, measured = _pose(target), _pose(state.pose)
             if goal is None or measured is None:
                 return False
-            step, turn = measured.to(goal)
-            return self._leashed(step, self._limits.leash_translation) and self._leashed(turn, self._limits.leash_rotation)
+            (step, turn), limits = measured.to(goal), self._limits
+            return self._leashed(step, limits.leash_translation) and self._leashed(turn, limits.leash_rotation)
 
     def inside(self, pose: Pose) -> bool:
         """Whether a pose lies inside the workspace."""
@@ -119,7 +119,8 @@ class Safety:
         near, notes = _shortened(goal - measured, leash, "mm", 1e3)
         boxed = np.clip(measured + near, self._lower, self._upper)
         if not np.array_equal(boxed, measured + near):
-            notes += (f"workspace: target position {_text(goal)} m, box {_text(self._lower)} to {_text(self._upper)} m",)
+            box = f"{_text(self._lower)} to {_text(self._upper)} m"
+            notes += (f"workspace: target position {_text(goal)} m, box {box}",)
         return _furthest(start, boxed, lambda point: self._leashed(point - measured, leash)), notes
 
     def _rotation(self, goal: Pose, measured: Pose) -> tuple[np.ndarray | None, tuple[str, ...]]:

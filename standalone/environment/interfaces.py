@@ -35,7 +35,7 @@ def key(layout: Layout) -> str:
 
 def compile_all(layout: Layout, stamps: Stamps, jobs: int, on_fraction: Callable[[float], None], cancelled: Event) -> None:
     """Configure, compile and install; after an edit only what changed is compiled. on_fraction gets 0 to 1."""
-    log = layout.log(STAGE)
+    log, inputs = layout.log(STAGE), key(layout)
     stamps.begin(STAGE)
     _forget_other_environment(layout)
     env = activation.environment(layout, dict(os.environ))
@@ -52,7 +52,7 @@ def compile_all(layout: Layout, stamps: Stamps, jobs: int, on_fraction: Callable
     # Modules of removed messages must not stay importable.
     shutil.rmtree(layout.generated, ignore_errors=True)
     run(["cmake", "--install", layout.build], log, env=env, cancelled=cancelled)
-    stamps.end(STAGE, key(layout))
+    stamps.end(STAGE, inputs)
 
 
 def _configure(layout: Layout) -> list[str | Path]:

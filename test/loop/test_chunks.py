@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from parts import chunk
+from loop_parts import chunk
 
 from rlt_ros.loop.chunks import ChunkQueue, ChunkRefused, StaleChunk
 from rlt_ros.types import Driver, Mode

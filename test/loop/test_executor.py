@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from parts import CENTRE, PERIOD, ROBOT, chunk, mode, stamp, state
+from loop_parts import CENTRE, PERIOD, ROBOT, chunk, mode, stamp, state
 
 from rlt_ros.loop.executor import ChunkExecutor, ChunkRefused, HumanCommand, StepResult
 from rlt_ros.robot.state import RobotMode
@@ -19,7 +19,9 @@ def made(lockstep: bool = True, anchor: str = "last_target") -> ChunkExecutor:
     return ChunkExecutor(replace(ROBOT, anchor=anchor), chunk=10, lockstep=lockstep)
 
 
-def step(executor: ChunkExecutor, i: int, word: PolicyMode | None = None, at: np.ndarray = CENTRE, **rest: object) -> StepResult | None:
+def step(
+    executor: ChunkExecutor, i: int, word: PolicyMode | None = None, at: np.ndarray = CENTRE, **rest: object
+) -> StepResult | None:
     measured = rest.pop("measured", None) or state(i, at)
     return executor.step(i, stamp(i), 1, i, measured, word or mode(i), **rest)
 

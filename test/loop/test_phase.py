@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from parts import executed, stamp
+from loop_parts import executed, stamp
 
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.plan import EpisodePlan
@@ -54,7 +54,13 @@ def test_an_episode_from_reset_to_reset() -> None:
     word = run.observe()
     assert (word.mode, word.reset_seed, word.episode) == (Mode.RESET, 7, 0)
     word = run.observe()
-    assert (word.mode, word.phase, word.episode, word.explore, word.record) == (Mode.VLA, Phase.APPROACH, 1, False, False)
+    assert (word.mode, word.phase, word.episode, word.explore, word.record) == (
+        Mode.VLA,
+        Phase.APPROACH,
+        1,
+        False,
+        False,
+    )
     assert run.machine.request(Request.BEGIN).accepted
     word = run.observe()
     assert (word.mode, word.phase, word.phase_id, word.explore, word.record) == (Mode.RL, Phase.CRITICAL, 1, True, True)

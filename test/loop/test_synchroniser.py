@@ -78,7 +78,9 @@ def test_stamp_zero_is_refused_by_name() -> None:
         latest().add("state", 0, None, SECOND)
 
 
-@pytest.mark.parametrize("offset, text", [(-15.0, "15.000 s in the past"), (3600.0, "3600.000 s ahead"), (1.001, "1.001 s ahead")])
+@pytest.mark.parametrize(
+    "offset, text", [(-15.0, "15.000 s in the past"), (3600.0, "3600.000 s ahead"), (1.001, "1.001 s ahead")]
+)
 def test_stamps_of_another_clock_are_refused_with_their_distance(offset: float, text: str) -> None:
     now = 10_000 * SECOND
     with pytest.raises(BadStamp, match=f"image: stamp lies {text}"):

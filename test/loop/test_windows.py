@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import chunk, executed, features, mode, stamp
+from loop_parts import chunk, executed, features, mode, stamp
 
 from rlt_ros.loop.windows import Assembly, WindowAssembler
 from rlt_ros.types import Driver, EpisodeEvent, ExecutedStep, Label, Mode, Transition
@@ -22,7 +22,9 @@ def event(length: int, label: Label = Label.SUCCESS, first: int = FIRST, phase_i
     return EpisodeEvent(first + length, stamp(first + length), 1, phase_id, label)
 
 
-def assemble(phase: list[ExecutedStep], label: Label = Label.SUCCESS, assembler: WindowAssembler | None = None) -> Assembly:
+def assemble(
+    phase: list[ExecutedStep], label: Label = Label.SUCCESS, assembler: WindowAssembler | None = None
+) -> Assembly:
     assembler = assembler or WindowAssembler(10)
     for step in phase:
         assembler.executed(step)

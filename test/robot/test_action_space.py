@@ -40,7 +40,9 @@ def test_references_are_clipped_into_the_reach_of_a_bounded_actor() -> None:
         clip_reference(np.array([[0.0, np.nan]]))
 
 
-@pytest.mark.parametrize("position, quaternion", [([0, 0], [0, 0, 0, 1]), ([0, 0, 0], [0, 0, 0, 0]), ([0, 0, np.nan], [0, 0, 0, 1])])
+@pytest.mark.parametrize(
+    "position, quaternion", [([0, 0], [0, 0, 0, 1]), ([0, 0, 0], [0, 0, 0, 0]), ([0, 0, np.nan], [0, 0, 0, 1])]
+)
 def test_what_is_not_a_pose(position: list[float], quaternion: list[float]) -> None:
     with pytest.raises(ValueError, match="not a pose"):
         Pose.of(position, quaternion)
@@ -55,7 +57,7 @@ def test_same_sign() -> None:
 def test_proprioception_has_its_named_layout() -> None:
     pose = Pose.of(np.array(ROBOT.reference.position) + [0.01, 0.02, 0.03], ROBOT.reference.quaternion)
     state = RobotState(1, pose, np.zeros(7), np.zeros(7), np.array([4.0, 5, 6]), np.array([7.0, 8, 9]), 0.04, None)
-    values = dict(zip(PROPRIO_NAMES, proprioception(state, ROBOT.reference, np.arange(6.0)).tolist()))
+    values = dict(zip(PROPRIO_NAMES, proprioception(state, ROBOT.reference, np.arange(6.0)).tolist(), strict=True))
     assert values["gripper_width"] == pytest.approx(0.04)
     assert [values[n] for n in ("x", "y", "z")] == pytest.approx([0.01, 0.02, 0.03])
     assert [values[n] for n in ("vx", "wz", "fx", "tz")] == pytest.approx([0.0, 5.0, 4.0, 9.0])

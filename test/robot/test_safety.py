@@ -22,8 +22,14 @@ TURN = np.array(LIMITS.workspace.rotation)
 CENTRE = 0.5 * (LOWER + UPPER)
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
-wild_pose = st.builds(Pose, st.lists(anything, min_size=3, max_size=3).map(np.array), st.lists(anything, min_size=4, max_size=4).map(np.array))
-position = st.tuples(*(st.floats(low - 0.03, high + 0.03) for low, high in zip(LOWER, UPPER))).map(np.array)
+wild_pose = st.builds(
+    Pose,
+    st.lists(anything, min_size=3, max_size=3).map(np.array),
+    st.lists(anything, min_size=4, max_size=4).map(np.array),
+)
+position = st.tuples(*(st.floats(low - 0.03, high + 0.03) for low, high in zip(LOWER, UPPER, strict=True))).map(
+    np.array
+)
 turn = st.tuples(*(st.floats(-3.3, 3.3) for _ in range(3))).map(np.array)
 small_turn = st.tuples(*(st.floats(-limit - 0.15, limit + 0.15) for limit in TURN)).map(np.array)
 signs = st.sampled_from([-1.0, 1.0])

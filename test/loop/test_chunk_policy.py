@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from parts import features, mode
+from loop_parts import features, mode
 
 from rlt_ros.loop.policy import ChunkPolicy, NonFinite
 from rlt_ros.types import Driver, Features, Mode

@@ -32,7 +32,9 @@ def state(observation_id: int = 1, at: np.ndarray = CENTRE, **changes: object) -
     return RobotState(**(values | changes))
 
 
-def mode(observation_id: int, what: Mode = Mode.VLA, phase_id: int = 0, episode: int = 1, **changes: object) -> PolicyMode:
+def mode(
+    observation_id: int, what: Mode = Mode.VLA, phase_id: int = 0, episode: int = 1, **changes: object
+) -> PolicyMode:
     values = {
         "observation_id": observation_id,
         "stamp": stamp(observation_id),
@@ -53,7 +55,9 @@ def features(observation_id: int, horizon: int = 12, value: float = 0.5) -> Feat
     return Features(observation_id, stamp(observation_id), 1, observation_id, z, np.zeros(19, np.float32), reference)
 
 
-def chunk(features_id: int, value: float = 0.5, driver: Driver = Driver.VLA, phase_id: int = 0, length: int = 10) -> ActionChunk:
+def chunk(
+    features_id: int, value: float = 0.5, driver: Driver = Driver.VLA, phase_id: int = 0, length: int = 10
+) -> ActionChunk:
     actions = np.full((length, 7), value, np.float32)
     actions[:, 6] = -1.0
     return ActionChunk(features_id, stamp(features_id), actions, driver, phase_id, 3 if driver is Driver.ACTOR else 0)

@@ -1,0 +1,121 @@
+"""What the loop in one process is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from rlt_ros.loop.policy import Policy
+from rlt_ros.loop.requests import Request
+from rlt_ros.robot.config import RobotConfig, load_robot
+from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.state import RobotState
+from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
+
+
+class World(Protocol):
+    """What is simulated (`sim.peg.PegInsertion`)."""
+
+    def reset(self, seed: int | None) -> None:
+        """Start an episode."""
+
+    def state(self) -> RobotState:
+        """What the arm measures."""
+
+    def truth(self) -> Any:
+        """What only a simulator knows."""
+
+    def render(self) -> dict[str, np.ndarray]:
+        """Camera pictures uint8 (h, w, 3); the same again until the next step."""
+
+    def command(self, target: Pose) -> None:
+        """Target of the tool centre point."""
+
+    def command_gripper(self, width: float) -> None:
+        """Width of the gripper, m."""
+
+    def step(self) -> None:
+        """Advance by one control period."""
+
+
+class Extractor(Protocol):
+    """Observations to features (`token.extractor.FeatureExtractor`)."""
+
+    def features(self, observations: Sequence[Observation]) -> list[Features]:
+        """One seeded pass per observation."""
+
+
+class Operator(Protocol):
+    """The person at the switch (`sim.operator.ScriptedOperator`)."""
+
+    def decide(self, truth: Any, phase: Phase, steps_in_phase: int, mode: Mode) -> list[Request]:
+        """Buttons to press at one observation."""
+
+
+class Person(Protocol):
+    """Who drives when the operator takes over (`sim.expert.Expert`)."""
+
+    def action(self, truth: Any, measured: Pose, target: Pose) -> np.ndarray:
+        """Action (7,)."""
+
+
+class Learner(Protocol):
+    """Rows in, weights out (`rl.learner.Learner`)."""
+
+    def add(self, rows: list[Transition]) -> int:
+        """Store rows."""
+
+    def train(self, max_updates: int) -> int:
+        """Make updates that were earned, so many at most; how many."""
+
+    def weights(self) -> PolicyWeights:
+        """The newest weights."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the loop is made of. load: weights to a policy; image_size: side of the square policy images."""
+
+    robot: RobotConfig
+    world: World
+    extractor: Extractor
+    operator: Operator
+    person: Person
+    learner: Learner
+    load: Callable[[PolicyWeights], Policy]
+    image_size: int
+
+
+def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
+    """The simulated peg insertion, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
+
+    Raises ContractMismatch if robot and checkpoint disagree, ImportError naming the extra if torch or MuJoCo is
+    missing.
+    """
+    from rlt_ros.rl.config import AgentConfig, Dims
+    from rlt_ros.rl.learner import Learner as RLTLearner
+    from rlt_ros.rl.weights import load_policy
+    from rlt_ros.sim.config import SimConfig
+    from rlt_ros.sim.expert import Expert
+    from rlt_ros.sim.operator import ScriptedOperator
+    from rlt_ros.sim.peg import PegInsertion
+    from rlt_ros.token.checkpoint import load_stage1
+    from rlt_ros.token.extractor import FeatureExtractor
+
+    robot, stage1 = load_robot(robot_config), load_stage1(checkpoint)
+    contract = stage1.contract
+    contract.check_robot(robot)
+    agent, dims = AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    return Parts(
+        robot=robot,
+        world=PegInsertion(SimConfig(), robot, seed),
+        extractor=FeatureExtractor(stage1, seed, threads=1),
+        operator=ScriptedOperator(seed=seed),
+        person=Expert(robot),
+        learner=RLTLearner(agent, dims, contract.fingerprint, 1e3 * robot.action_scale.translation),
+        load=lambda weights: load_policy(weights, contract.fingerprint),
+        image_size=contract.image_size[0],
+    )
