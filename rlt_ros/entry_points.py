@@ -1,7 +1,9 @@
-"""The executables of the package: the one list behind `ros2 run`, the launch files' `executable=` and pip's console scripts."""
+"""The executables of the package: the one list behind `ros2 run`, launch files and pip's console scripts."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,13 +18,21 @@ ENTRY_POINTS = {
     "sim": "rlt_ros.nodes.sim:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
 }
-"""Executable name to "module:function". setup.py and CMakeLists.txt read it from this file without importing rlt_ros."""
+"""Executable to "module:function". setup.py and CMakeLists.txt read this file without importing rlt_ros."""
 
 
 def run(name: str) -> int | None:
     """Import the executable's module and call its function. Raises KeyError for a name that is not listed."""
     module, function = ENTRY_POINTS[name].split(":")
+    if module.startswith("rlt_ros.nodes."):
+        _leave_quietly_while_loading()
     return getattr(import_module(module), function)()
+
+
+def _leave_quietly_while_loading() -> None:
+    # A node loads for seconds; a Ctrl-C in that time ends it without a traceback. `nodes.runtime.run` takes over.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))
 
 
 def main() -> int | None:

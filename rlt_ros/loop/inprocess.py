@@ -52,7 +52,7 @@ class InProcess:
     """Runs a session: observe, operator, features at decisions, chunk, executor, world; at the end of a phase rows, all
     earned updates, new weights.
 
-    chunk: C. sigma, hold: held exploration noise; stride: control steps between windows. Pictures are taken of the
+    sigma, hold: held exploration noise; stride: control steps between windows. Pictures are taken of the
     observations that a decision or a window needs. on_episode is called after each labelled phase.
     """
 
@@ -60,7 +60,6 @@ class InProcess:
         self,
         parts: Parts,
         config: SessionConfig,
-        chunk: int = 10,
         sigma: float = 0.1,
         hold: int = 5,
         stride: int = 2,
@@ -69,13 +68,12 @@ class InProcess:
         self._parts, self._stride, self._on_episode = parts, stride, on_episode
         self.session = Session(config, _always)
         self.conductor = Conductor(PhaseMachine(_always), self.session)
-        self.executor = ChunkExecutor(parts.robot, chunk)
-        self.policy = ChunkPolicy(chunk, sigma, hold, config.seed)
-        self.windows = WindowAssembler(chunk, stride)
+        self.executor = ChunkExecutor(parts.robot, parts.chunk)
+        self.policy = ChunkPolicy(parts.chunk, sigma, hold, config.seed)
+        self.windows = WindowAssembler(parts.chunk, stride)
         self.outbox = Outbox("inprocess", bound=1)
         self._period = round(1e9 / parts.robot.control_rate)
         self._observations: dict[int, Observation] = {}
-        self._known: set[int] = set()
         self._id = self._episode = self._step = 0
         self._version = self._applied = 0
 

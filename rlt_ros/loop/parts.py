@@ -77,7 +77,10 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Parts:
-    """What the loop is made of. load: weights to a policy; image_size: side of the square policy images."""
+    """What the loop is made of.
+
+    load: weights to a policy. image_size: side of the square policy images, pixels. chunk: C, control steps.
+    """
 
     robot: RobotConfig
     world: World
@@ -87,6 +90,7 @@ class Parts:
     learner: Learner
     load: Callable[[PolicyWeights], Policy]
     image_size: int
+    chunk: int
 
 
 def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
@@ -118,4 +122,5 @@ def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
         learner=RLTLearner(agent, dims, contract.fingerprint, 1e3 * robot.action_scale.translation),
         load=lambda weights: load_policy(weights, contract.fingerprint),
         image_size=contract.image_size[0],
+        chunk=contract.chunk,
     )

@@ -13,7 +13,8 @@ from rclpy.node import Node
 from rlt_ros.strict import build
 
 T = TypeVar("T")
-_MEANING = re.compile(r"^\s+(\w+):[^#]*#\s*(.+)$", re.MULTILINE)
+_COMMENT = re.compile(r"^\s+(\w+):[^#\n]*#\s*(.+)$", re.MULTILINE)
+_DOCSTRING = re.compile(r'^\s+(\w+):[^#\n]*\n\s+"""(.+?)"""$', re.MULTILINE)
 
 
 def declare(node: Node, name: str, default: Any, description: str) -> Any:
@@ -26,10 +27,12 @@ def declare(node: Node, name: str, default: Any, description: str) -> Any:
 def declare_dataclass(node: Node, cls: type[T], **fixed: Any) -> T:
     """Declare a parameter for every field of a flat dataclass and build it from their values.
 
-    The comment beside a field becomes the parameter's description. Fields given as `fixed` are no parameters.
+    The comment beside a field, or the docstring below it, becomes the parameter's description. Fields given as `fixed` are
+    no parameters.
     Raises ConfigError where the dataclass refuses the values.
     """
-    meanings = dict(_MEANING.findall(inspect.getsource(cls)))
+    source = inspect.getsource(cls)
+    meanings = dict(_COMMENT.findall(source) + _DOCSTRING.findall(source))
     values = dict(fixed)
     for field in fields(cls):  # type: ignore[arg-type]
         if field.name in fixed:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -129,7 +130,7 @@ def set_priority(node: Node, nice: int) -> None:
 
 
 def run(make: Callable[[], BaseNode]) -> None:
-    """Run a node until it ends, or SIGINT or SIGTERM comes; exits the process with the node's exit code.
+    """Run a node until it ends, or SIGINT or SIGTERM comes; ends the process with the node's exit code.
 
     A Ctrl-C reaches a node twice, from the terminal and from launch: the second one must not interrupt the clean-up,
     so the handlers stay and only the first signal has an effect.
@@ -138,10 +139,12 @@ def run(make: Callable[[], BaseNode]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        sys.exit(_spin(make, stop))
-    finally:
-        rclpy.try_shutdown()
+    code = _spin(make, stop)
+    rclpy.try_shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Everything is closed by now. Taking the interpreter down with torch and DDS inside can outlast launch's patience.
+    os._exit(code)
 
 
 def _spin(make: Callable[[], BaseNode], stop: threading.Event) -> int:
@@ -156,6 +159,9 @@ def _spin(make: Callable[[], BaseNode], stop: threading.Event) -> int:
         node.begin()
         while not stop.is_set() and node.exit_code is None:
             executor.spin_once(timeout_sec=0.1)
+    except Exception:
+        node.get_logger().fatal(traceback.format_exc())
+        node.finish(1)
     finally:
         node.close()
         executor.shutdown()

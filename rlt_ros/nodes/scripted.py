@@ -6,16 +6,20 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
 
 from rlt_ros import msg, srv
 from rlt_ros.loop.requests import Request
 from rlt_ros.nodes import qos
-from rlt_ros.nodes.convert import stamp_of
+from rlt_ros.nodes.convert import floats, header, stamp_of
 from rlt_ros.nodes.convert_robot import pose_from_message
+from rlt_ros.nodes.parameters import declare_dataclass
 from rlt_ros.robot.config import RobotConfig
-from rlt_ros.sim.operator import ScriptedOperator
+from rlt_ros.robot.pose import Pose
+from rlt_ros.sim.expert import Expert
+from rlt_ros.sim.operator import OperatorConfig, ScriptedOperator
 from rlt_ros.sim.truth import Truth
-from rlt_ros.types import Phase
+from rlt_ros.types import Driver, ExecutedStep, Phase, PolicyMode
 
 if TYPE_CHECKING:
     from rlt_ros.nodes.teleop import TeleopNode
@@ -41,7 +45,12 @@ class ScriptedPerson:
 
     def __init__(self, node: TeleopNode, robot: RobotConfig, seed: int) -> None:
         self._node = node
-        self._operator = ScriptedOperator(seed=seed)
+        self._operator = ScriptedOperator(declare_dataclass(node, OperatorConfig), seed)
+        self._expert = Expert(robot)
+        self._space = robot.action_space
+        self._measured: Pose | None = None
+        self._target: Pose | None = None
+        self._human = node.create_publisher(msg.HumanAction, "human_action", qos.STEP)
         self._set_mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
         self._label = node.create_client(srv.LabelEpisode, "label_episode")
         self._truth: tuple[int, Truth] | None = None
@@ -49,6 +58,10 @@ class ScriptedPerson:
         self._waiting = False
         self._decided = 0
         node.listen(msg.SimTruth, "sim/truth", self._on_truth, qos.STEP)
+        node.listen(PoseStamped, node.robot_topic(robot.topics.current_pose), self._on_pose, qos.SENSOR)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._measured = pose_from_message(message.pose)
 
     def _on_truth(self, message: msg.SimTruth) -> None:
         self._truth = (stamp_of(message.header), truth_from_message(message))
@@ -73,7 +86,19 @@ class ScriptedPerson:
             return [Request.RESET]
         if phase is Phase.LABELLED:
             return []  # the session's next plan has begun the reset
-        return self._operator.decide(truth, phase, conductor.steps_in_phase)
+        return self._operator.decide(truth, phase, conductor.steps_in_phase, conductor.machine.mode)
+
+    def drive(self, word: PolicyMode, executed: ExecutedStep | None) -> None:
+        """Send one step towards the hole where the person has taken over."""
+        if self._measured is None or self._truth is None:
+            return
+        # The executor starts from the measured pose at a takeover and from its last target while the person goes on.
+        goes_on = self._target is not None and executed is not None and executed.driver is Driver.HUMAN
+        start = self._space.target(self._target, executed.action) if goes_on else self._measured
+        self._target = start
+        action = self._expert.action(self._truth[1], self._measured, start)
+        message = msg.HumanAction(header=header(word.stamp), observation_id=word.observation_id, action=floats(action))
+        self._human.publish(message)
 
     def _press_next(self) -> None:
         if not self._presses:

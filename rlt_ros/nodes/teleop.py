@@ -131,6 +131,8 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
+        if self._person is not None and word.mode.mode is Mode.HUMAN:
+            self._person.drive(word.mode, self.conductor.executed)
         if self.conductor.finished:
             self._finale.begin()
 

@@ -47,12 +47,13 @@ class Agent:
         self.critic_updates = 0
         self.actor_updates = 0
         free = config.policy_dims(dims)
-        self._dims = torch.tensor(free, device=config.device)
+        whole = free == tuple(range(free[0], free[-1] + 1))
+        self._free = slice(free[0], free[-1] + 1) if whole else list(free)
         self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
     def policy_part(self, chunk: Tensor) -> Tensor:
         """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
-        return chunk.index_select(2, self._dims)
+        return chunk[:, :, self._free]
 
     def update(self, batch: Batch) -> UpdateInfo:
         """One critic update; on every `actor_every`-th, once the critics have had `actor_after`, one of the actor."""

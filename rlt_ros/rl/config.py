@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,6 +46,7 @@ class AgentConfig:
     target_critics: int = 2  # random members whose minimum is the target (REDQ)
     target_noise: float = 0.1  # sigma of target smoothing, the only noise in the target (TD3)
     target_noise_clip: float = 0.2  # bound of that noise
+    critic_sees_horizon: bool = False  # the mask of valid steps as input; it gives away how soon a phase ended
     tau: float = 0.005  # Polyak step of the target ensemble, per critic update
 
     # Networks and optimisation
@@ -87,6 +89,8 @@ class AgentConfig:
         _require(self, "batch", self.batch >= 1, "at least 1")
         _require(self, "replay_capacity", self.replay_capacity >= 2 * self.batch, f"at least 2 * batch ({self.batch})")
         _require(self, "gate_outcomes", self.gate_outcomes in ("both", "one", "none"), "'both', 'one' or 'none'")
+        measured = self.bc_pretrain_updates > 0 or self.gate_reference_error == math.inf
+        _require(self, "gate_reference_error", measured, "inf without pre-training: nothing would measure it")
         for name in ("utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "bc_beta"):
             _require(self, name, getattr(self, name) >= 0, "not negative")
 

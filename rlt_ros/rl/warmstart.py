@@ -60,6 +60,7 @@ class WarmStart:
         self.state = WarmStartState(**values)
 
     def _another(self, progress: Progress) -> bool:
-        if progress.pretrained_error <= self._config.gate_reference_error:
-            return False
-        return self.state.rows == 0 or progress.rows >= MORE_ROWS * self.state.rows
+        if self.state.rows == 0:
+            return True
+        still_far = progress.pretrained_error > self._config.gate_reference_error
+        return still_far and progress.rows >= MORE_ROWS * self.state.rows

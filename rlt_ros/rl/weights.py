@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -31,13 +32,9 @@ def pack(agent: Agent, version: int, contract: str) -> bytes:
         for part in NETWORKS
         for name, tensor in getattr(agent, part).state_dict().items()
     }
-    metadata = {
-        "version": str(version),
-        "contract": contract,
-        "config": json.dumps(agent.config.as_dict()),
-        "dims": json.dumps(vars(agent.dims)),
-    }
-    return save(tensors, metadata)
+    about = {"version": version, "contract": contract, "config": agent.config.as_dict(), "dims": vars(agent.dims)}
+    # One entry: safetensors orders several at random, and the same weights should be the same bytes.
+    return save(tensors, {"policy": json.dumps(about)})
 
 
 def checksum(data: bytes) -> str:
@@ -52,11 +49,11 @@ def load_policy(weights: PolicyWeights, contract: str) -> PolicyNet:
     _same("checksum", checksum(weights.data), weights.checksum)
     _same("contract", weights.contract, contract)
     try:
-        metadata, tensors = read_metadata(weights.data), load(weights.data)
-        _same("contract in the data", metadata["contract"], contract)
-        _same("version in the data", int(metadata["version"]), weights.version)
-        config = build(AgentConfig, json.loads(metadata["config"]), "weights.config")
-        dims = build(Dims, json.loads(metadata["dims"]), "weights.dims")
+        about, tensors = read_about(weights.data), load(weights.data)
+        _same("contract in the data", about["contract"], contract)
+        _same("version in the data", about["version"], weights.version)
+        config = build(AgentConfig, about["config"], "weights.config")
+        dims = build(Dims, about["dims"], "weights.dims")
         return PolicyNet(config, dims, weights.version, contract, *_actors(config, dims, tensors))
     except (SafetensorError, KeyError, json.JSONDecodeError, ConfigError) as error:
         raise WeightsError(f"weights version {weights.version}: {error}") from error
@@ -85,10 +82,10 @@ def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:
         raise WeightsError(f"{path}: {error}") from error
 
 
-def read_metadata(data: bytes) -> dict[str, str]:
-    """The metadata of safetensors bytes."""
+def read_about(data: bytes) -> dict[str, Any]:
+    """Version, contract, config and dims of packed weights. Raises KeyError or ValueError where there are none."""
     size = int.from_bytes(data[:8], "little")
-    return json.loads(data[8 : 8 + size])["__metadata__"]
+    return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["policy"])
 
 
 def _actors(config: AgentConfig, dims: Dims, tensors: dict[str, torch.Tensor]) -> list[Actor]:

@@ -46,6 +46,7 @@ class Stage1Config:
     instruction: str = "insert the peg"  # prompt of every frame
     chunk: int = 10  # C, steps that the agent will choose at once
     flow_times: int = 4  # noise levels drawn for each frame of a batch
+    time_power: float = 1.0
     brightness: float = 0.1  # largest relative change of an image's brightness in training
     vla: TinyConfig = field(default_factory=TinyConfig)
     token: TokenConfig = field(default_factory=TokenConfig)

@@ -27,7 +27,7 @@ def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1C
         tokens, mask = vla.prefix(pixels, states[rows], config.instruction)
         times = config.flow_times * len(rows)
         noise = torch.randn(times, *targets.shape[1:], generator=draw)
-        time = torch.rand(times, generator=draw)
+        time = torch.rand(times, generator=draw) ** config.time_power
         return {"vla_loss": vla.head.loss(tokens, mask, targets[rows], valid[rows], noise, time)}
 
     return fit(vla, config.fit_vla, len(frames), loss_of, "vla", seed)

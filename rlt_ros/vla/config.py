@@ -22,6 +22,7 @@ class TinyConfig:
     layers: int = 3  # of the prefix
     flow_layers: int = 2  # of the flow head, which runs flow_steps times
     mlp_ratio: int = 2  # hidden width of a layer's MLP over the token width
+    readout: int = 16  # values of each prefix token in the flow head's linear readout
     flow_steps: int = 4  # Euler steps from noise to actions
 
     def __post_init__(self) -> None:
@@ -31,6 +32,11 @@ class TinyConfig:
             raise ValueError(f"horizon {self.horizon} is no multiple of steps_per_token {self.steps_per_token}")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is no multiple of heads {self.heads}")
+
+    @property
+    def tokens(self) -> int:
+        """M, all tokens of the prefix: images, instruction, state."""
+        return len(self.cameras) * self.tokens_per_camera + self.instruction_slots + 1
 
     @property
     def tokens_per_camera(self) -> int:

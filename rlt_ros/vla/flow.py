@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.vla.blocks import MLP, attend, attention_bias, split, table
 from rlt_ros.vla.config import TinyConfig
 
-Cache = list[tuple[Tensor, Tensor]]
-"""Keys and values (N, heads, M, width / heads) of the prefix, for each layer."""
+@dataclass(frozen=True)
+class Prefix:
+    """What the flow head needs of a prefix, computed once an inference.
+
+    readout: (N, width). kept: keys and values (N, heads, M, width / heads) for each layer. bias: (N, 1, 1, M + action
+    tokens), of the attention.
+    """
+
+    readout: Tensor
+    kept: list[tuple[Tensor, Tensor]]
+    bias: Tensor
+
+    def repeat(self, times: int) -> Prefix:
+        """The batch several times over."""
+        kept = [(key.repeat(times, 1, 1, 1), value.repeat(times, 1, 1, 1)) for key, value in self.kept]
+        return Prefix(self.readout.repeat(times, 1), kept, self.bias.repeat(times, 1, 1, 1))
 
 
 class FlowLayer(nn.Module):
@@ -53,6 +68,8 @@ class FlowHead(nn.Module):
         self.inward = nn.Linear(size, config.width)
         self.position = table(config.horizon // config.steps_per_token, config.width)
         self.time = MLP(config.width, 1)
+        self.narrow = nn.Linear(config.width, config.readout)
+        self.readout = nn.Linear(config.tokens * config.readout, config.width)
         self.layers = nn.ModuleList(FlowLayer(config) for _ in range(config.flow_layers))
         self.outward = nn.Sequential(nn.LayerNorm(config.width), nn.Linear(config.width, size))
 
@@ -65,44 +82,45 @@ class FlowHead(nn.Module):
         self.mean.copy_(summed.mean(dim=0))
         self.std.copy_(summed.std(dim=0).clamp_min(0.05))
 
-    def cache(self, tokens: Tensor) -> Cache:
-        """Keys and values of the prefix, computed once an inference."""
-        return [layer.cache(tokens) for layer in self.layers]
+    def prefix(self, tokens: Tensor, mask: Tensor) -> Prefix:
+        """Prepare tokens (N, M, width) with mask bool (N, M); padding has no part in anything.
 
-    def velocity(self, noisy: Tensor, time: Tensor, prefix: Cache, bias: Tensor) -> Tensor:
-        """Velocity (N, H, A) at noisy (N, H, A) and time (N,) in [0, 1]; bias: (N, 1, 1, M + action tokens)."""
-        count = self.config.horizon // self.config.steps_per_token
-        x = self.inward(noisy.reshape(len(noisy), count, -1)) + self.position
-        x = x + self.time(time_features(time, self.config.width))[:, None]
-        for layer, kept in zip(self.layers, prefix):
-            x = layer(x, kept, bias)
+        The linear readout knows places: it finds the hole after a few hundred steps, attention alone after thousands.
+        """
+        narrow = torch.where(mask[..., None], self.narrow(tokens), 0.0).flatten(1)
+        chunk = mask.new_ones(len(mask), self.config.horizon // self.config.steps_per_token)
+        bias = attention_bias(torch.cat([mask, chunk], dim=1))[:, None, None]
+        return Prefix(self.readout(narrow), [layer.cache(tokens) for layer in self.layers], bias)
+
+    def velocity(self, noisy: Tensor, time: Tensor, prefix: Prefix) -> Tensor:
+        """Velocity (N, H, A) at noisy (N, H, A) and time (N,) in [0, 1]."""
+        steps = noisy.reshape(len(noisy), -1, self.config.steps_per_token * self.config.action_dim)
+        common = self.time(time_features(time, self.config.width)) + prefix.readout
+        x = self.inward(steps) + self.position + common[:, None]
+        for layer, kept in zip(self.layers, prefix.kept):
+            x = layer(x, kept, prefix.bias)
         return self.outward(x).reshape(noisy.shape)
 
     def sample(self, tokens: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
         """Actions (N, H, A) by Euler steps from noise of that shape, given tokens (N, M, width) and mask (N, M)."""
-        prefix, bias = self.cache(tokens), self.bias(mask)
+        prefix = self.prefix(tokens, mask)
         x, dt = noise, 1.0 / self.config.flow_steps
         for step in range(self.config.flow_steps):
-            x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix, bias)
+            x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix)
         return differentiate(x * self.std + self.mean)
 
     def loss(self, tokens: Tensor, mask: Tensor, actions: Tensor, valid: Tensor, noise: Tensor, time: Tensor) -> Tensor:
         """Mean squared velocity error over valid steps.
 
-        tokens: (N, M, width), mask: (N, M). actions: (N, H, A), valid: bool (N, H). noise: (K N, H, A), time:
-        (K N,). K flow times for each observation share its prefix, which is the expensive part.
+        tokens: (N, M, width), mask: (N, M). actions: (N, H, A), valid: bool (N, H). noise: (K N, H, A), time: (K N,).
+        K flow times for each observation share its prefix, which is the expensive part.
         """
         k = len(noise) // len(tokens)
-        prefix = [(key.repeat(k, 1, 1, 1), value.repeat(k, 1, 1, 1)) for key, value in self.cache(tokens)]
+        prefix = self.prefix(tokens, mask).repeat(k)
         actions, valid = ((integrate(actions) - self.mean) / self.std).repeat(k, 1, 1), valid.repeat(k, 1)
         noisy = torch.lerp(noise, actions, time[:, None, None])
-        error = self.velocity(noisy, time, prefix, self.bias(mask).repeat(k, 1, 1, 1)) - (actions - noise)
+        error = self.velocity(noisy, time, prefix) - (actions - noise)
         return error.square().mean(dim=-1)[valid].mean()
-
-    def bias(self, mask: Tensor) -> Tensor:
-        """Attention bias (N, 1, 1, M + action tokens): an action token looks at the valid prefix and the whole chunk."""
-        count = self.config.horizon // self.config.steps_per_token
-        return attention_bias(torch.cat([mask, mask.new_ones(len(mask), count)], dim=1))[:, None, None]
 
 
 def integrate(actions: Tensor) -> Tensor:

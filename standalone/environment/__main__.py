@@ -13,7 +13,7 @@ from pathlib import Path
 from layout import Layout
 from mend import MendError
 from process import CommandError
-from setup import Setup
+from stages import Setup
 from system import MachineError
 
 

@@ -33,7 +33,9 @@ def key(layout: Layout) -> str:
     return fingerprint(sources(layout), packages.key(layout), _FLAGS)
 
 
-def compile_all(layout: Layout, stamps: Stamps, jobs: int, on_fraction: Callable[[float], None], cancelled: Event) -> None:
+def compile_all(
+    layout: Layout, stamps: Stamps, jobs: int, on_fraction: Callable[[float], None], cancelled: Event
+) -> None:
     """Configure, compile and install; after an edit only what changed is compiled. on_fraction gets 0 to 1."""
     log, inputs = layout.log(STAGE), key(layout)
     stamps.begin(STAGE)

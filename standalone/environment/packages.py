@@ -41,8 +41,9 @@ def install(layout: Layout, stamps: Stamps, on_line: Callable[[str], None]) -> N
         if line.startswith(("Collecting ", "Installing ")):
             on_line(line)
 
-    pip = [layout.python, "-m", "pip", "install", "--progress-bar", "off", "--disable-pip-version-check", "--no-compile"]
-    run([*pip, "--requirement", layout.requirements], log, on_line=watch)
+    quiet = ["--progress-bar", "off", "--disable-pip-version-check"]
+    command = [layout.python, "-m", "pip", "install", *quiet, "--no-compile", "--requirement", layout.requirements]
+    run(command, log, on_line=watch)
     include, numpy_include = _include_folders(layout)
     mend_exports(layout.venv, include, numpy_include)
     stamps.end(STAGE, inputs)

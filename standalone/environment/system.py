@@ -33,7 +33,8 @@ def check_platform() -> None:
         found = platform.python_version()
         raise MachineError(f"Python {PYTHON[0]}.{PYTHON[1]} is needed, this is {found}: make env PYTHON=python3.11")
     if sys.platform != "linux" or platform.machine() != "x86_64":
-        raise MachineError(f"the ROS wheels are built for Linux on x86-64, this is {sys.platform} on {platform.machine()}")
+        here = f"{sys.platform} on {platform.machine()}"
+        raise MachineError(f"the ROS wheels are built for Linux on x86-64, this is {here}")
 
 
 def missing_packages() -> list[str]:
@@ -49,7 +50,7 @@ def missing_packages() -> list[str]:
 
 
 def install_packages(packages: list[str], log: Path) -> None:
-    """Install Debian packages. Raises MachineError with the command to type where this is not root on a Debian system."""
+    """Install Debian packages. Raises MachineError with the command to type where this is not root on Debian."""
     by_hand = f"apt-get install {' '.join(packages)}"
     if shutil.which("apt-get") is None:
         raise MachineError(f"missing on this machine (names of the Debian packages): {' '.join(packages)}")

@@ -154,4 +154,5 @@ def parts(operator: PointOperator | None = None, learner: PointLearner | None = 
         learner=learner or PointLearner(),
         load=lambda weights: SideStep(weights.version),
         image_size=4,
+        chunk=10,
     )

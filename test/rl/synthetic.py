@@ -92,7 +92,7 @@ class Insertion:
         """The next episode."""
         self.hole = self.rng.uniform(-1.0, 1.0, 2)
         self.point = self.hole + self.rng.uniform(-2.5, 2.5, 2)
-        self._error = np.array([0.31, -0.15]) + self.rng.normal(0.0, 0.15, 2)
+        self._error = np.array([0.38, -0.19]) + self.rng.normal(0.0, 0.15, 2)
         self.steps = 0
 
     @property

@@ -24,7 +24,7 @@ class LaunchService:
     """Runs launch descriptions.
 
     Whatever ends it (Ctrl-C, SIGTERM, an error in a launch file), it leaves only when no process
-    of its is left. The return code is 1 after an error of the launch itself or SIGTERM, else 0,
+    of its is left. The return code is 1 after an error of the launch itself, SIGQUIT or SIGHUP, else 0,
     whatever the return codes of the processes.
     """
 
@@ -149,8 +149,9 @@ class LaunchService:
         self._shutdown("ctrl-c (SIGINT)", due_to_sigint=True)
 
     def _on_termination(self, name: str) -> None:
-        self._logger.error("received %s, shutting down", name)
-        self._return_code = 1
+        self._logger.warning("received %s, shutting down", name)
+        if name != signal.SIGTERM.name:  # the usual way of a service manager to end a run that is fine
+            self._return_code = 1
         if self.context.is_shutdown:  # asked before: do not wait for the processes' time-out
             request = SignalProcess(signal_number=signal.SIGTERM, process_matcher=_any_process)
             self.context.emit_event_sync(request)

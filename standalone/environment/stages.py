@@ -99,6 +99,7 @@ class Setup:
         def show(line: str) -> None:
             stage.text = line.removeprefix("stage1: ")[:_SHOWN]
 
-        env = {**activation.environment(self._layout, dict(os.environ)), "OMP_NUM_THREADS": "1"}
-        command = [self._layout.python, *STAGE1]
-        run(command, self._layout.log("stage1"), env=env, cwd=self._layout.root, on_line=show, cancelled=self._cancelled)
+        layout = self._layout
+        env = {**activation.environment(layout, dict(os.environ)), "OMP_NUM_THREADS": "1"}
+        command = [layout.python, *STAGE1]
+        run(command, layout.log("stage1"), env=env, cwd=layout.root, on_line=show, cancelled=self._cancelled)

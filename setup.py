@@ -1,0 +1,33 @@
+"""The package for pip: everything but the generated messages. In a ROS workspace CMakeLists.txt installs it."""
+
+import runpy
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
+ENTRY_POINTS = runpy.run_path(str(ROOT / "rlt_ros" / "entry_points.py"))["ENTRY_POINTS"]
+
+setup(
+    name=MANIFEST.findtext("name"),
+    version=MANIFEST.findtext("version"),
+    description=" ".join(MANIFEST.findtext("description").split()),
+    license=MANIFEST.findtext("license"),
+    license_files=["LICENSE"],
+    maintainer=MANIFEST.findtext("maintainer"),
+    maintainer_email=MANIFEST.find("maintainer").get("email"),
+    python_requires=">=3.10",
+    packages=find_packages(include=["rlt_ros", "rlt_ros.*"]),
+    package_data={"rlt_ros": ["**/*.yaml"]},
+    install_requires=["numpy", "PyYAML", "scipy"],
+    extras_require={
+        "learn": ["torch", "safetensors", "tensorboard"],
+        "sim": ["mujoco"],
+        # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
+        "vision": ["opencv-python-headless<5"],
+        "test": ["hypothesis", "pytest"],
+    },
+    entry_points={"console_scripts": [f"rlt-{name} = {target}" for name, target in ENTRY_POINTS.items()]},
+)

@@ -1,0 +1,69 @@
+"""A Stage-1 checkpoint and running graphs for the launch tests."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("rlt_ros.msg", reason="the interfaces of rlt_ros are not built")
+if shutil.which("ros2") is None:
+    pytest.skip("no ros2 command on PATH", allow_module_level=True)
+
+from graph import Graph  # noqa: E402
+
+QUICK_LEARNER = {
+    "warmup_episodes": 2,
+    "warmup_rows": 20,
+    "batch": 16,
+    "bc_pretrain_updates": 100,
+    "actor_after": 20,
+    "gate_rows": 40,
+    "gate_updates": 50,
+    "gate_outcomes": "one",
+    "gate_reference_error": 0.5,
+    "save_every": 200,
+}
+"""The learner's stages, all within a few short episodes."""
+
+
+@pytest.fixture(scope="session")
+def checkpoint() -> Path:
+    """A Stage-1 checkpoint, quickly made and poor, from the cache if it is there."""
+    command = [sys.executable, "-m", "rlt_ros.token.stage1_cli", "--preset", "smoke"]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert made.returncode == 0, made.stderr
+    return Path(made.stdout.strip().splitlines()[-1].removeprefix("stage1: checkpoint at "))
+
+
+@pytest.fixture()
+def quick(tmp_path: Path) -> Path:
+    """Node parameters for short runs."""
+    path = tmp_path / "params.yaml"
+    nodes = {
+        "learner": QUICK_LEARNER,
+        "teleop": {"time_limit": 30, "warmup_episodes": 2, "fail_after": 30},
+    }
+    path.write_text(yaml.safe_dump({f"/**/{n}": {"ros__parameters": p} for n, p in nodes.items()}))
+    return path
+
+
+@pytest.fixture()
+def stage2(tmp_path: Path, checkpoint: Path, quick: Path) -> Iterator[Callable[..., Graph]]:
+    """Starts `ros2 launch rlt_ros stage2.launch.py`; whatever still runs afterwards is ended."""
+    started: list[Graph] = []
+
+    def start(**arguments: object) -> Graph:
+        defaults = {"run_dir": tmp_path / "run", "checkpoint": checkpoint, "params_file": quick, "seed": 1}
+        graph = Graph(tmp_path / f"launch{len(started)}.log", defaults | arguments)
+        started.append(graph)
+        return graph
+
+    yield start
+    for graph in started:
+        graph.abandon()

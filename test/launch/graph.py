@@ -1,0 +1,123 @@
+"""A running Stage-2 graph as a test sees it: its output, its processes, its topics."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rlt_ros.nodes import qos
+
+_numbers = itertools.count()
+
+
+def new_domain() -> int:
+    """A ROS domain that no other test of this machine is likely to use; above 101 ports run out."""
+    return 1 + (os.getpid() * 7 + next(_numbers)) % 100
+
+
+class Graph:
+    """`ros2 launch rlt_ros stage2.launch.py` as a process of its own session in a domain of its own."""
+
+    def __init__(self, log: Path, arguments: Mapping[str, object], launch_file: str = "stage2.launch.py") -> None:
+        self.domain = new_domain()
+        self.log = log
+        self.run_dir = Path(str(arguments["run_dir"]))
+        command = ["ros2", "launch", "rlt_ros", launch_file, *(f"{k}:={v}" for k, v in arguments.items())]
+        env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
+        env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
+        self._output = log.open("w")
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=subprocess.STDOUT,
+            env=env,
+            start_new_session=True,
+        )
+
+    @property
+    def text(self) -> str:
+        """Everything printed so far."""
+        return self.log.read_text()
+
+    def wait_for(self, what: Callable[[], Any], timeout: float, why: str) -> Any:
+        """Wait until a condition holds; fails with the output if launch ends or time runs out."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            value = what()
+            if value:
+                return value
+            assert self.process.poll() is None, f"launch ended before {why}:\n{self.text[-4000:]}"
+            time.sleep(0.05)
+        raise AssertionError(f"{timeout} s without {why}:\n{self.text[-4000:]}")
+
+    def wait_for_line(self, pattern: str, timeout: float = 60.0) -> re.Match[str]:
+        """Wait for output that matches."""
+        return self.wait_for(lambda: re.search(pattern, self.text), timeout, f"output {pattern!r}")
+
+    def node(self, name: str) -> psutil.Process | None:
+        """The process of a node, None while it does not run."""
+        for process in psutil.Process(self.process.pid).children(recursive=True):
+            if f"__node:={name}" in process.cmdline():
+                return process
+        return None
+
+    def send(self, number: signal.Signals, whole_group: bool = False) -> None:
+        """Signal launch alone, or everything in its process group as a Ctrl-C in a terminal does."""
+        if whole_group:
+            os.killpg(self.process.pid, number)
+        else:
+            self.process.send_signal(number)
+
+    def end(self, timeout: float = 60.0) -> int:
+        """Wait for launch to end; returns its exit code."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"launch did not end within {timeout} s:\n{self.text[-4000:]}") from None
+
+    def abandon(self) -> None:
+        """Kill whatever is left."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self._output.close()
+
+
+class Listener:
+    """Subscribes to topics in a graph's domain, from the test's own process."""
+
+    def __init__(self, domain: int, topics: Mapping[str, tuple[type, Any]]) -> None:
+        self._context = Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self.node = rclpy.create_node("listener", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.received: dict[str, list[Any]] = {topic: [] for topic in topics}
+        for topic, (kind, profile) in topics.items():
+            self.node.create_subscription(kind, topic, self.received[topic].append, profile or qos.STEP)
+
+    def spin(self, seconds: float = 0.05) -> bool:
+        """Receive for a moment; always True, so that it can stand in a condition."""
+        self._executor.spin_once(timeout_sec=seconds)
+        return True
+
+    def newest(self, topic: str) -> Any:
+        """The newest message of a topic, None before the first."""
+        return self.received[topic][-1] if self.received[topic] else None
+
+    def close(self) -> None:
+        """Leave the graph."""
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)

@@ -1,0 +1,142 @@
+"""Stage 2 as a person starts it: real processes over real DDS."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from graph import Graph, Listener
+from rlt_ros import msg
+from rlt_ros.nodes import qos
+from sensor_msgs.msg import CameraInfo, Image, JointState
+
+Start = Callable[..., Graph]
+
+TOPICS = {
+    "/rlt/observation": (msg.Observation, None),
+    "/rlt/features": (msg.Features, None),
+    "/rlt/action_chunk": (msg.ActionChunk, None),
+    "/rlt/executed_step": (msg.ExecutedStep, None),
+    "/rlt/policy_mode": (msg.PolicyMode, None),
+    "/rlt/episode_event": (msg.EpisodeEvent, None),
+    "/rlt/transition": (msg.Transition, qos.TRANSITIONS),
+    "/rlt/transition_ack": (msg.TransitionAck, None),
+    "/rlt/policy_weights": (msg.PolicyWeights, qos.LATCHED),
+    "/rlt/learner_stats": (msg.LearnerStats, None),
+    "/rlt/actor_stats": (msg.ActorStats, None),
+    "/target_pose": (PoseStamped, qos.COMMAND),
+    "/franka_robot_state_broadcaster/current_pose": (PoseStamped, qos.SENSOR),
+    "/franka_robot_state_broadcaster/measured_joint_states": (JointState, qos.SENSOR),
+    "/franka_robot_state_broadcaster/external_wrench_in_base_frame": (WrenchStamped, qos.SENSOR),
+    "/franka_gripper/joint_states": (JointState, qos.SENSOR),
+    "/front/color/image_raw": (Image, qos.SENSOR),
+    "/wrist/color/image_raw": (Image, qos.SENSOR),
+    "/wrist/color/camera_info": (CameraInfo, qos.SENSOR),
+}
+TRACEBACK = "Traceback (most recent call last)"
+
+
+@pytest.fixture()
+def listen(request: pytest.FixtureRequest) -> Callable[[Graph], Listener]:
+    def open_listener(graph: Graph) -> Listener:
+        listener = Listener(graph.domain, TOPICS)
+        request.addfinalizer(listener.close)
+        return listener
+
+    return open_listener
+
+
+def test_a_short_session_learns_reports_and_ends_by_itself(stage2: Start, listen: Callable[[Graph], Listener]) -> None:
+    graph = stage2(practice_minutes=0.35, eval_episodes=2)
+    listener = listen(graph)
+    graph.wait_for(lambda: listener.spin() and all(listener.received.values()), 240, "a message on every topic")
+    graph.wait_for(lambda: listener.spin() and (graph.run_dir / "summary.json").exists(), 240, "the summary")
+    assert graph.end() == 0
+    assert TRACEBACK not in graph.text
+    check_summary(graph.run_dir)
+    check_messages(listener)
+    for left in ("checkpoints/000001/state.json", "transitions/000001.rlt", "policy.safetensors"):
+        assert (graph.run_dir / left).exists(), left
+    assert list((graph.run_dir / "tensorboard").glob("events.*"))
+
+
+def check_summary(run_dir: Path) -> None:
+    summary = json.loads((run_dir / "summary.json").read_text())
+    assert summary["seed"] == 1
+    for name in ("base", "base_with_noise", "final"):
+        score = summary[name]
+        assert score["episodes"] == 2 and 0 <= score["successes"] <= 2 and 0 < score["mean_steps"] <= 30
+    assert summary["transitions"]["published"] == summary["transitions"]["received"] > 40
+    assert summary["updates"]["critic"] > 50 and summary["updates"]["actor"] > 100
+    assert summary["weights"]["published"] >= summary["weights"]["applied"] >= 1
+    assert summary["gate_open"] is True
+    assert summary["robot_time_s"] >= 0.35 * 60 and summary["wall_time_s"] > 0
+
+
+def check_messages(listener: Listener) -> None:
+    received = listener.received
+    ids = [step.observation_id for step in received["/rlt/executed_step"]]
+    assert len(set(ids)) == len(ids) and ids == sorted(ids), "one executed step per observation, in order"
+    assert {step.driver for step in received["/rlt/executed_step"]} >= {
+        msg.ExecutedStep.VLA,
+        msg.ExecutedStep.ACTOR,
+        msg.ExecutedStep.RESET,
+    }
+    rows = {(row.stream, row.id): row for row in received["/rlt/transition"]}
+    assert sorted(number for _, number in rows) == list(range(1, len(rows) + 1)), "rows without gaps, one stream"
+    assert all(row.terminated == (row.steps_to_end == row.valid_horizon) for row in rows.values())
+    for target in received["/target_pose"]:
+        assert target.header.frame_id == "fr3_link0"
+    versions = [weights.version for weights in received["/rlt/policy_weights"]]
+    assert versions == sorted(set(versions))
+
+
+@pytest.mark.parametrize("how", ["SIGINT", "SIGINT twice", "SIGTERM"])
+def test_an_interrupted_run_ends_cleanly(stage2: Start, how: str) -> None:
+    graph = stage2(practice_minutes=30)
+    graph.wait_for_line(r"\[teleop-\d+\] practice .* episode [1-9]", 180)
+    number = signal.SIGTERM if how == "SIGTERM" else signal.SIGINT
+    graph.send(number, whole_group=how == "SIGINT twice")
+    if how == "SIGINT twice":
+        graph.send(number, whole_group=True)
+    assert graph.end() == 0
+    assert TRACEBACK not in graph.text
+    assert "process has died" not in graph.text, graph.text[-3000:]
+    assert (graph.run_dir / "checkpoints/000001/state.json").exists()
+    assert not list(graph.run_dir.rglob("*.partial")) and not list(graph.run_dir.rglob("*.tmp"))
+
+
+def test_a_learner_that_is_killed_loses_no_row(stage2: Start, listen: Callable[[Graph], Listener]) -> None:
+    graph = stage2(practice_minutes=0.6, eval_episodes=1)
+    listener = listen(graph)
+    acked = "/rlt/transition_ack"
+    graph.wait_for(lambda: listener.spin() and (a := listener.newest(acked)) and a.ack_id > 20, 240, "rows")
+    learner = graph.node("learner")
+    learner.kill()
+    graph.wait_for(lambda: listener.spin() and (p := graph.node("learner")) and p.pid != learner.pid, 30, "a new learner")
+    graph.wait_for(lambda: listener.spin() and (graph.run_dir / "summary.json").exists(), 240, "the summary")
+    assert graph.end() == 0
+    summary = json.loads((graph.run_dir / "summary.json").read_text())
+    assert summary["transitions"]["published"] == summary["transitions"]["received"] > 20
+    published = {row.id for row in listener.received["/rlt/transition"]}
+    assert published == set(range(1, summary["transitions"]["published"] + 1))
+
+
+def test_an_existing_run_directory_is_refused_at_start(stage2: Start, tmp_path: Path) -> None:
+    used = tmp_path / "used"
+    used.mkdir()
+    (used / "summary.json").write_text("{}")
+    graph = stage2(run_dir=used)
+    assert graph.end(60) == 1
+    assert str(used) in graph.text and "resume:=true" in graph.text
+    assert "process started" not in graph.text
+
+
+def test_the_real_robot_needs_a_checkpoint(stage2: Start) -> None:
+    graph = stage2(robot="franka", checkpoint="")
+    assert graph.end(60) == 1
+    assert "checkpoint:=DIR" in graph.text and "ros2 run rlt_ros stage1" in graph.text
