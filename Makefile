@@ -1,8 +1,8 @@
 # Without a ROS distribution: `make demo` is all it takes. With one, use colcon; see README.md.
 PYTHON ?= python3
 ROS := standalone/run
-# A checkpoint that is given needs no training.
-STAGE1 := $(if $(findstring checkpoint:=,$(ARGS)),,--with-stage1)
+# Training is for the simulated arm without a checkpoint; the launch file says what anything else needs.
+STAGE1 := $(if $(findstring checkpoint:=,$(ARGS))$(findstring robot:=franka,$(ARGS)),,--with-stage1)
 TESTS ?= test
 PYTEST_ARGS ?=
 

@@ -75,7 +75,7 @@ class Contract:
 
 
 def read_contract(checkpoint: Path | str) -> Contract:
-    """The contract of a Stage-1 checkpoint directory, without loading weights. Raises ContractMismatch or ConfigError."""
+    """The contract of a Stage-1 checkpoint directory, without its weights. Raises ContractMismatch or ConfigError."""
     path = Path(checkpoint) / "config.json"
     try:
         content = json.loads(path.read_text())["contract"]

@@ -83,7 +83,7 @@ class Demonstration:
 
 
 def load_all(folder: Path) -> list[Demonstration]:
-    """All episodes of a folder in the order of their ids. Raises DemonstrationError when there are none or one is bad."""
+    """All episodes of a folder in the order of their ids. Raises DemonstrationError if there are none or one is bad."""
     paths = sorted(folder.glob("episode_*.npz"))
     if not paths:
         raise DemonstrationError(f"{folder}: no episode_*.npz in it")
@@ -95,8 +95,8 @@ class Frames:
     """All frames of a set of demonstrations, stacked; N frames in all.
 
     images: camera name to uint8 (N, h, w, 3). proprio: float32 (N, 19), SI units. offset: float32 (N, 2), m.
-    targets: float32 (N, H, 7), the executed actions of this and the next H - 1 steps; beyond the end of the episode a hold:
-    zero delta, last gripper state. valid: bool (N, H), False there; such steps must not be learned.
+    targets: float32 (N, H, 7), the executed actions of this and the next H - 1 steps; beyond the end of the episode a
+    hold: zero delta, last gripper state. valid: bool (N, H), False there; such steps must not be learned.
     """
 
     images: dict[str, np.ndarray]

@@ -26,6 +26,7 @@ class Optimised:
         self._parameters = list(module.parameters())
         self._grad_clip = grad_clip
         self.flat = flatten(module)
+        self.flat.grad = torch.zeros_like(self.flat)
         self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
 
     def descend(self, loss: Tensor) -> None:
@@ -34,7 +35,8 @@ class Optimised:
         Gradients are asked for by name: the actor's loss passes through the critics without one of their gradients
         being computed, let alone left behind for their next step.
         """
-        gradient = torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)])
+        # Into the same megabyte each time: a new one costs its page faults, a tenth of the update.
+        gradient = self.flat.grad
+        torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)], out=gradient)
         gradient.mul_((self._grad_clip / (gradient.norm() + 1e-6)).clamp_(max=1.0))
-        self.flat.grad = gradient
         self.adam.step()

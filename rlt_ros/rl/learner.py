@@ -85,7 +85,7 @@ class Learner:
         with self._turns:
             if not self._warm_start.warm(self.progress, self.rows):
                 return 0
-            return self.budget.debt + (self._warm_start.state.left if self._warm_start.due(self.progress) else 0)
+            return self.budget.debt + self._warm_start.left(self.progress)
 
     @property
     def weights_version(self) -> int:
@@ -207,7 +207,7 @@ class Learner:
     def _step(self) -> bool:
         if not self._warm_start.warm(self.progress, self.rows):
             return False
-        if self._warm_start.due(self.progress):
+        if self._warm_start.left(self.progress):
             self._pretrain()
         elif self.budget.spend():
             self._update()
@@ -219,7 +219,7 @@ class Learner:
     def _pretrain(self) -> None:
         loss = self.agent.pretrain(self.replay.sample(self.config.batch, self._sampling))
         self._note(bc_loss=loss)
-        if self._warm_start.finished_round():
+        if self._warm_start.count(self.progress):
             self.progress.pretrained_error = self._probe().reference_error
 
     def _update(self) -> None:

@@ -10,7 +10,7 @@ from rlt_ros.rl.stats import LearnerStats
 
 
 class Metrics:
-    """Writes every numeric field of `LearnerStats` as `learner/<field>` over critic updates, and over rows as `rows/...`.
+    """Writes every numeric field of `LearnerStats` as `learner/<field>` over critic updates, `rows/...` over rows.
 
     Raises ImportError, naming the pip extra, where tensorboard is missing.
     """

@@ -43,16 +43,16 @@ class WarmStart:
         c = self._config
         return progress.phases >= c.warmup_episodes and rows >= max(c.warmup_rows, 2 * c.batch)
 
-    def due(self, progress: Progress) -> bool:
-        """Whether the next update is one of pre-training."""
-        if self.state.left == 0 and self._another(progress):
-            self.state.left, self.state.rows = self._config.bc_pretrain_updates, progress.rows
-        return self.state.left > 0
+    def left(self, progress: Progress) -> int:
+        """Pre-training updates that come before anything else now."""
+        return self.state.left or (self._config.bc_pretrain_updates if self._another(progress) else 0)
 
-    def finished_round(self) -> bool:
-        """Note one pre-training update; True if it was the last of its round."""
-        self.state.updates += 1
+    def count(self, progress: Progress) -> bool:
+        """Count one pre-training update; True if it was the last of its round."""
+        if self.state.left == 0:
+            self.state.left, self.state.rows = self._config.bc_pretrain_updates, progress.rows
         self.state.left -= 1
+        self.state.updates += 1
         return self.state.left == 0
 
     def restore(self, values: Mapping[str, Any]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -75,9 +75,9 @@ def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:
         return None
     data = path.read_bytes()
     try:
-        metadata = read_metadata(data)
-        _same(f"{path}: contract", metadata["contract"], contract)
-        return PolicyWeights(int(metadata["version"]), contract, checksum(data), False, "the learner was restarted", data)
+        about = read_about(data)
+        _same(f"{path}: contract", about["contract"], contract)
+        return PolicyWeights(about["version"], contract, checksum(data), False, "the learner was restarted", data)
     except (KeyError, ValueError) as error:
         raise WeightsError(f"{path}: {error}") from error
 

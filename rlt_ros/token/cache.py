@@ -27,19 +27,24 @@ UNCONCERNED = (
 """Files in them that do not."""
 
 
-def cached_stage1(preset: str, seed: int, robot_config: str = "") -> Path:
+def cached_stage1(preset: str, seed: int, robot_config: str = "", root: Path | None = None) -> Path:
     """Directory in which Stage 1 of a preset is cached; nothing is trained, and it need not exist.
 
-    robot_config: path of the robot config, empty for the default one. Raises KeyError on an unknown preset.
+    robot_config: path of the robot config, empty for the default one. root: of the cache, else `cache_root`.
+    Raises KeyError on an unknown preset.
     """
+    return (root or cache_root()) / "stage1" / f"{preset}-{recipe_hash(preset, seed, robot_config)[:16]}"
+
+
+def recipe_hash(preset: str, seed: int, robot_config: str = "") -> str:
+    """SHA-256 of everything that decides what Stage 1 comes out as: preset, seed, robot config and code."""
     content = {
         "config": asdict(PRESETS[preset]),
         "robot": asdict(load_robot(robot_config)),
         "seed": seed,
         "source": source_version(),
     }
-    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-    return cache_root() / "stage1" / f"{preset}-{digest[:16]}"
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def cache_root() -> Path:
@@ -59,7 +64,7 @@ def source_version() -> str:
 
 def source_files(root: Path) -> list[Path]:
     """The files that count, below the package's root."""
-    found = [path for name in SOURCES for path in ([root / name] if name.endswith(".py") else (root / name).rglob("*.py"))]
+    found = [path for name in SOURCES for path in root.glob(name if name.endswith(".py") else f"{name}/**/*.py")]
     return sorted(path for path in found if path.relative_to(root).as_posix() not in UNCONCERNED)
 
 

@@ -1,10 +1,10 @@
 """Stage-1 checkpoints: a directory with everything that Stage 2 and deployment need, checked to the last key.
 
-    config.json         contract, configuration of VLA and token encoder
-    norm_stats.json     normalisation statistics of the state
-    vla.safetensors     weights of the VLA
-    token.safetensors   weights of the RL token
-    metrics.json        what Stage 1 measured; for people
+config.json         contract, configuration of VLA and token encoder
+norm_stats.json     normalisation statistics of the state
+vla.safetensors     weights of the VLA
+token.safetensors   weights of the RL token
+metrics.json        what Stage 1 measured; for people
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from rlt_ros.data.contract import Contract, ContractMismatch, compare
+from rlt_ros.data.contract import Contract, compare
 from rlt_ros.data.files import written_aside
 from rlt_ros.data.norm import NormStats
 from rlt_ros.strict import build
@@ -85,13 +85,18 @@ def load_stage1(path: Path | str) -> Stage1:
     return stage1
 
 
+def read_metrics(path: Path) -> dict[str, Any]:
+    """What Stage 1 measured. Raises CheckpointError."""
+    return _read_json(path / METRICS)
+
+
 def token_identity(token: RLToken) -> str:
     """SHA-256 of configuration and weights of a token encoder."""
     return identity(token.config, token)
 
 
 def load_strictly(model: nn.Module, path: Path) -> None:
-    """Load weights; every tensor must be there with its shape, and no other. Raises CheckpointError with lists of keys."""
+    """Load weights; every tensor must be there with its shape, and no other. Raises CheckpointError."""
     try:
         weights = load_file(path, device="cpu")
     except (OSError, SafetensorError) as error:
@@ -141,12 +146,3 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise CheckpointError(f"{path}: expected a JSON object, found {type(content).__name__}")
     return content
-
-
-def is_valid(path: Path) -> bool:
-    """Whether a directory loads as a Stage-1 checkpoint."""
-    try:
-        load_stage1(path)
-    except (CheckpointError, ContractMismatch, ValueError):
-        return False
-    return True

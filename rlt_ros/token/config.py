@@ -16,6 +16,7 @@ class TokenConfig:
     heads: int = 4  # attention heads
     layers: int = 2  # of the encoder and of the decoder
     mlp_ratio: int = 2  # hidden width of a layer's MLP over the width
+    narrow: int = 16  # values of each place in the linear readout
     context_dropout: float = 0.5  # probability that a sample's decoder sees no earlier token, only z_rl
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.tensor import Tensor, functional, nn, torch
 from rlt_ros.token.config import TokenConfig
 from rlt_ros.vla.blocks import Block, attention_bias, table
 from rlt_ros.vla.contract import TokenKind
@@ -14,7 +14,7 @@ from rlt_ros.vla.contract import TokenKind
 
 @dataclass(frozen=True)
 class TokenLoss:
-    """rlt_loss: squared error summed over valid tokens, mean over the batch (Eq. 2). per_value: mean over their values."""
+    """rlt_loss: squared error summed over valid tokens, a mean over the batch (Eq. 2). per_value: mean over values."""
 
     rlt_loss: Tensor
     per_value: Tensor
@@ -23,13 +23,15 @@ class TokenLoss:
 class RLToken(nn.Module):
     """Encoder and decoder.
 
-    Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended last;
-    z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
-    z_rl is given to the agent with mean 0 and deviation 1 over the demonstrations (`standardise`).
+    Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended
+    last; z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
+    e_rl starts from a linear readout of all places, and z_rl reaches every place of the decoder: four attention heads alone
+    cannot fetch 33 places, and learn a tenth as much in the same time.
+    The agent gets z_rl with mean 0 and deviation 1 over the demonstrations (`standardise`).
     """
 
     def __init__(self, config: TokenConfig, embed_width: int, kinds: Sequence[TokenKind]) -> None:
-        """embed_width: D of the VLA. kinds: of the VLA's tokens; their number is the longest prefix that is accepted."""
+        """embed_width: D of the VLA. kinds: of the VLA's tokens; a longer prefix is refused."""
         super().__init__()
         self.config = config
         self.embed_width = embed_width
@@ -38,10 +40,17 @@ class RLToken(nn.Module):
         self.reduce = nn.Linear(embed_width, width)
         self.position = table(length, width)
         self.e_rl = table(width)
+        self.narrow = nn.Linear(width, config.narrow)
+        self.gather = nn.Linear(length * config.narrow, width)
         self.encoder = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
         self.squeeze = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, config.dim))
         self.bound = nn.LayerNorm(config.dim, elementwise_affine=False)
         self.widen = nn.Linear(config.dim, width)
+        self.spread = nn.Sequential(
+            nn.Linear(config.dim, length * config.narrow),
+            nn.Unflatten(-1, (length, config.narrow)),
+            nn.Linear(config.narrow, width),
+        )
         self.context = nn.Linear(embed_width, width)
         self.no_context = table(width)
         self.target_position = table(length, width)
@@ -51,18 +60,19 @@ class RLToken(nn.Module):
         self.register_buffer("scale", torch.ones(config.dim))
 
     def encode(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> Tensor:
-        """z_rl (N, Z) of tokens (N, M, D), mask bool (N, M) and kinds (M,). What stands at masked places has no effect."""
+        """z_rl (N, Z) of tokens (N, M, D), mask bool (N, M), kinds (M,). What stands at masked places has no effect."""
         return self._encode(*self.select(tokens, mask, kinds))
 
     def decode(self, z: Tensor, context: Tensor, seen: Tensor) -> Tensor:
         """Tokens (N, L, D) from z (N, Z) and the true tokens (N, L, D), of which position i sees those before i.
 
-        seen: bool (N, L), False where a context token is replaced by a learned blank: all False is decoding from z alone.
+        seen: bool (N, L), False where a context token is replaced by a learned blank; all False decodes from z alone.
         """
         earlier = torch.where(seen[..., None], self.context(context.detach()), self.no_context)[:, :-1]
-        x = torch.cat([self.widen(z * self.scale + self.shift)[:, None], earlier], dim=1)
+        z = z * self.scale + self.shift
+        x = torch.cat([self.widen(z)[:, None], earlier], dim=1)
         length = x.shape[1]
-        x = x + self.target_position[:length]
+        x = x + self.target_position[:length] + self.spread(z)[:, :length]
         causal = attention_bias(torch.ones(length, length, dtype=torch.bool, device=x.device).tril())
         for block in self.decoder:
             x = block(x, causal)
@@ -76,7 +86,7 @@ class RLToken(nn.Module):
         return masked_error(predicted, tokens, mask)
 
     def alone(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> TokenLoss:
-        """Error of the reconstruction from z_rl alone: without it a decoder may pass while it ignores z_rl (report B18)."""
+        """Error of the reconstruction from z_rl alone: with context it may be ignored (report B18)."""
         tokens, mask = self.select(tokens, mask, kinds)
         predicted = self.decode(self._encode(tokens, mask), tokens, torch.zeros_like(mask))
         return masked_error(predicted, tokens, mask)
@@ -89,7 +99,7 @@ class RLToken(nn.Module):
         self.scale.copy_(self.scale * std)
 
     def select(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> tuple[Tensor, Tensor]:
-        """Tokens and mask without the instruction. Raises ValueError on a longer or wider prefix than at construction."""
+        """Tokens and mask without the instruction. Raises ValueError on a longer or wider prefix than expected."""
         index = kept(tuple(kinds))
         if len(index) > self.length or tokens.shape[-1] != self.embed_width:
             raise ValueError(
@@ -100,7 +110,9 @@ class RLToken(nn.Module):
 
     def _encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         x = self.reduce(torch.where(mask[..., None], tokens, 0.0)) + self.position[: tokens.shape[1]]
-        x = torch.cat([x, self.e_rl.expand(len(x), 1, -1)], dim=1)
+        places = torch.where(mask[..., None], self.narrow(x), 0.0)
+        places = functional.pad(places, (0, 0, 0, self.length - places.shape[1])).flatten(1)
+        x = torch.cat([x, (self.e_rl + self.gather(places))[:, None]], dim=1)
         bias = attention_bias(torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1))[:, None, None]
         for block in self.encoder:
             x = block(x, bias)

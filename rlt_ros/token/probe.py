@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 RIDGE = 1e-3
-"""Weight of the penalty, relative to the number of frames; inputs are standardised."""
+"""Weight of the penalty, a frame; inputs are standardised."""
 
 
 def probe(inputs: np.ndarray, offsets: np.ndarray, groups: np.ndarray, near: float = 0.006) -> float:
     """Error in mm (root mean square over x and y) of a ridge regression from inputs (N, F) to offsets (N, 2) in m.
 
-    Only frames with the tip nearer to the hole than `near` count. groups: int (N,), the episode of a frame; every fourth
-    one is held out and scored. NaN when there are too few frames.
+    Only frames with the tip nearer to the hole than `near` (m) count. groups: int (N,), the episode of a frame; every
+    fourth one is held out and scored. NaN when there are too few frames.
     """
     close = np.hypot(offsets[:, 0], offsets[:, 1]) < near
     held = close & (groups % 4 == 0)

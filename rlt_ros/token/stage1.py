@@ -24,12 +24,15 @@ from rlt_ros.types import PROPRIO_NAMES
 from rlt_ros.vla.tiny import TinyVLA
 
 
-def run_stage1(config: Stage1Config, robot: RobotConfig, seed: int, output: Path) -> None:
-    """Demonstrate in the simulator, train, write the checkpoint directory."""
+def run_stage1(config: Stage1Config, robot: RobotConfig, seed: int, output: Path, recipe: str = "") -> None:
+    """Demonstrate in the simulator, train, write the checkpoint directory.
+
+    recipe: kept with the metrics, so that it can be told later what the checkpoint was made from.
+    """
     episodes = record(config, robot, seed)
     stage1, metrics = train(config, robot, episodes, seed)
     metrics["demonstrator_success"] = sum(episode.success for episode in episodes) / len(episodes)
-    save_stage1(output, stage1, metrics)
+    save_stage1(output, stage1, metrics | {"seed": seed, "recipe": recipe})
 
 
 def record(config: Stage1Config, robot: RobotConfig, seed: int) -> list[Demonstration]:
@@ -54,14 +57,12 @@ def train(
         token = RLToken(config.token, vla.width, vla.kinds)
     untrained = RLToken(config.token, vla.width, vla.kinds)
     untrained.load_state_dict(token.state_dict())
-    metrics = train_vla(vla, frames, proprio, config, seed)
+    metrics: dict[str, float] = train_vla(vla, frames, proprio, config, seed)
     tokens = embeddings(vla, frames, proprio, config.instruction)
     mask = vla.mask(config.instruction, len(tokens))
     metrics |= train_token(token, tokens, mask, vla.kinds, config, seed)
-    metrics |= probes(frames, episodes, proprio, {
-        "z": encode_all(token, tokens, mask, vla.kinds),
-        "untrained_z": encode_all(untrained, tokens, mask, vla.kinds),
-    })
+    encoded = {name: encode_all(m, tokens, mask, vla.kinds) for name, m in (("z", token), ("untrained_z", untrained))}
+    metrics |= probes(frames, episodes, proprio, encoded)
     stage1 = Stage1(make_contract(config, robot, norm, vla, token), norm, vla, token)
     return stage1, metrics | {"frames": len(frames)}
 
@@ -75,9 +76,7 @@ def probes(
     return {f"probe_{name}_mm": probe(values, frames.offset, groups) for name, values in inputs.items()}
 
 
-def make_contract(
-    config: Stage1Config, robot: RobotConfig, norm: NormStats, vla: TinyVLA, token: RLToken
-) -> Contract:
+def make_contract(config: Stage1Config, robot: RobotConfig, norm: NormStats, vla: TinyVLA, token: RLToken) -> Contract:
     """The contract of freshly trained parts."""
     return Contract(
         format=FORMAT,

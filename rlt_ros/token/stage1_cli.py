@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlt_ros.data.contract import compare
 from rlt_ros.robot.config import load_robot
-from rlt_ros.token.cache import cached_stage1
+from rlt_ros.token.cache import cached_stage1, recipe_hash
 from rlt_ros.token.config import PRESETS
 from rlt_ros.token.lock import locked
 
@@ -20,8 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # MuJoCo and its renderer read these when they are first imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
     os.environ.setdefault("LP_NUM_THREADS", "0")
-    path = Path(args.output) if args.output else cached_stage1(args.preset, args.seed, args.robot_config)
     try:
+        path = Path(args.output) if args.output else _cached(args)
         with locked(path, lambda line: print(line, flush=True)):
             _ensure(path, args)
     except (ImportError, OSError, ValueError) as error:
@@ -39,22 +40,30 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="rlt stage1", description=__doc__)
     result.add_argument("--preset", choices=sorted(PRESETS), default="demo", help="what to train (default: demo)")
     result.add_argument("--output", default="", help="checkpoint directory (default: in the cache)")
+    result.add_argument("--cache", default="", help="cache directory (default: RLT_CACHE_DIR or ~/.cache/rlt_ros)")
     result.add_argument("--seed", type=int, default=0, help="of demonstrations and training (default: 0)")
     result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
     return result
 
 
+def _cached(args: argparse.Namespace) -> Path:
+    return cached_stage1(args.preset, args.seed, args.robot_config, Path(args.cache) if args.cache else None)
+
+
 def _ensure(path: Path, args: argparse.Namespace) -> None:
-    """Train unless the path holds a sound checkpoint already; a broken one is named and left alone."""
+    """Train unless the path holds a sound checkpoint of this very recipe; any other is named and left alone."""
+    # Here and not above: parsing arguments and naming the cached path need neither torch nor MuJoCo.
     from rlt_ros.tensor import torch
-    from rlt_ros.token.checkpoint import load_stage1
+    from rlt_ros.token.checkpoint import load_stage1, read_metrics
     from rlt_ros.token.stage1 import run_stage1
 
+    recipe = recipe_hash(args.preset, args.seed, args.robot_config)
     if path.exists():
         load_stage1(path)
+        compare(f"{path}: recipe (remove it or choose another --output)", recipe, read_metrics(path).get("recipe"))
         return
     torch.set_num_threads(1)
-    run_stage1(PRESETS[args.preset], load_robot(args.robot_config), args.seed, path)
+    run_stage1(PRESETS[args.preset], load_robot(args.robot_config), args.seed, path, recipe)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def encode_all(token: RLToken, tokens: Tensor, mask: Tensor, kinds: Sequence[Tok
 def reconstruction(
     token: RLToken, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind], batch: int = 256
 ) -> dict[str, float]:
-    """Mean squared error a value of the reconstruction from z alone, beside that of each position's mean over the frames."""
+    """Mean squared error, a value, of the reconstruction from z alone and of each position's mean over the frames."""
     kept, valid = token.select(tokens, mask, kinds)
     count = valid.sum(dim=0).clamp_min(1)[:, None]
     mean = torch.where(valid[..., None], kept, 0.0).sum(dim=0) / count

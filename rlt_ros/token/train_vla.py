@@ -17,6 +17,7 @@ def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1C
 
     Pictures change only in brightness: shifting them would change where the hole is, by more than its clearance.
     """
+    vla.head.standardise(torch.from_numpy(frames.targets))
     draw = torch.Generator().manual_seed(seed + 1)
     pictures = torch.from_numpy(np.stack([frames.images[name] for name in vla.cameras], axis=1))
     states, targets = torch.from_numpy(proprio), torch.from_numpy(frames.targets)

@@ -1,4 +1,4 @@
-"""One call that every VLA backend answers: images, state, instruction in; token embeddings and a reference chunk out."""
+"""One call that every VLA backend answers: images, state, instruction in; token embeddings and a chunk out."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.vla.blocks import MLP, attend, attention_bias, split, table
 from rlt_ros.vla.config import TinyConfig
 
+
 @dataclass(frozen=True)
 class Prefix:
     """What the flow head needs of a prefix, computed once an inference.
@@ -99,7 +100,7 @@ class FlowHead(nn.Module):
         x = self.inward(steps) + self.position + common[:, None]
         for layer, kept in zip(self.layers, prefix.kept):
             x = layer(x, kept, prefix.bias)
-        return self.outward(x).reshape(noisy.shape)
+        return self.outward(x).reshape(noisy.shape) + linear_velocity(noisy, time)
 
     def sample(self, tokens: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
         """Actions (N, H, A) by Euler steps from noise of that shape, given tokens (N, M, width) and mask (N, M)."""
@@ -121,6 +122,14 @@ class FlowHead(nn.Module):
         noisy = torch.lerp(noise, actions, time[:, None, None])
         error = self.velocity(noisy, time, prefix) - (actions - noise)
         return error.square().mean(dim=-1)[valid].mean()
+
+
+def linear_velocity(noisy: Tensor, time: Tensor) -> Tensor:
+    """The best velocity linear in noisy (N, H, A) when actions and noise both have deviation 1.
+
+    The network adds to it: at time 0 it then regresses the actions themselves, and need not copy the noise first.
+    """
+    return noisy * ((2 * time - 1) / (time.square() + (1 - time).square()))[:, None, None]
 
 
 def integrate(actions: Tensor) -> Tensor:

@@ -35,8 +35,9 @@ def main() -> int:
     parser.add_argument("--with-stage1", action="store_true", help="train the demo's Stage 1 beside the compiler")
     arguments = parser.parse_args()
     layout = Layout(Path(__file__).resolve().parents[2])
-    # An end from outside is to end the commands as well, as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # An end from outside ends the commands as well, as Ctrl-C does.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         with alone(layout):
             Setup(layout).run(arguments.with_stage1)

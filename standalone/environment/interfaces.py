@@ -34,9 +34,12 @@ def key(layout: Layout) -> str:
 
 
 def compile_all(
-    layout: Layout, stamps: Stamps, jobs: int, on_fraction: Callable[[float], None], cancelled: Event
+    layout: Layout, stamps: Stamps, priority: list[str], on_fraction: Callable[[float], None], cancelled: Event
 ) -> None:
-    """Configure, compile and install; after an edit only what changed is compiled. on_fraction gets 0 to 1."""
+    """Configure, compile and install; after an edit only what changed is compiled.
+
+    priority: command that the compiler runs under, such as nice. on_fraction gets 0 to 1.
+    """
     log, inputs = layout.log(STAGE), key(layout)
     stamps.begin(STAGE)
     _forget_other_environment(layout)
@@ -48,8 +51,8 @@ def compile_all(
             on_fraction(int(step[1]) / int(step[2]))
 
     run(_configure(layout), log, env=env, cancelled=cancelled)
-    # Nice: a training beside it keeps a core to itself, and the compiler has every core when there is none.
-    build = ["nice", "-n", "10", "cmake", "--build", layout.build, "--parallel", str(jobs)]
+    jobs = str(len(os.sched_getaffinity(0)))
+    build = [*priority, "cmake", "--build", layout.build, "--parallel", jobs]
     run(build, log, env=env, on_line=watch, cancelled=cancelled)
     # Modules of removed messages must not stay importable.
     shutil.rmtree(layout.generated, ignore_errors=True)

@@ -49,11 +49,12 @@ def install(layout: Layout, stamps: Stamps, on_line: Callable[[str], None]) -> N
     stamps.end(STAGE, inputs)
 
 
-def compile_bytecode(layout: Layout, stamps: Stamps, cancelled: Event) -> None:
+def compile_bytecode(layout: Layout, stamps: Stamps, priority: list[str], cancelled: Event) -> None:
     """Compile the packages' Python code: half a minute that pip would spend before anything else can begin."""
-    command = ["nice", "-n", "15", layout.python, "-c", _COMPILE, layout.site_packages()]
+    inputs = key(layout)
+    command = [*priority, layout.python, "-c", _COMPILE, layout.site_packages()]
     run(command, layout.log(BYTECODE), cancelled=cancelled)
-    stamps.end(BYTECODE, key(layout))
+    stamps.end(BYTECODE, inputs)
 
 
 def _usable(layout: Layout) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 SHOWN_LINES = 30
@@ -43,7 +46,7 @@ def run(
                 if on_line is not None:
                     on_line(line.rstrip())
         except BaseException:
-            process.terminate()
+            _terminate(process)
             raise
     if process.returncode != 0:
         raise CommandError(_report(words, process.returncode, tail, log))
@@ -53,7 +56,7 @@ def _started(words: Sequence[str], env: Mapping[str, str] | None, cwd: Path | No
     try:
         return subprocess.Popen(
             words, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace",
+            text=True, errors="replace", start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         raise CommandError(f"{words[0]}: cannot be started: {error.strerror}") from error
@@ -62,8 +65,14 @@ def _started(words: Sequence[str], env: Mapping[str, str] | None, cwd: Path | No
 def _terminate_when(process: subprocess.Popen[str], cancelled: threading.Event) -> None:
     while process.poll() is None:
         if cancelled.wait(0.2):
-            process.terminate()
+            _terminate(process)
             return
+
+
+def _terminate(process: subprocess.Popen[str]) -> None:
+    # The whole group: compilers and worker processes would outlive the command and hold its output open.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
 
 
 def _report(words: Sequence[str], code: int, tail: Sequence[str], log: Path) -> str:

@@ -32,6 +32,7 @@ class Setup:
         self._stages = {name: Stage(name, budget) for name, budget in BUDGETS.items()}
         self._display = Display(list(self._stages.values()))
         self._cancelled = Event()
+        self._priority: list[str] = []
 
     def run(self, with_stage1: bool) -> None:
         """Bring the environment up to date; with_stage1 trains the demo's Stage 1 beside the compiler.
@@ -60,6 +61,8 @@ class Setup:
             due["bytecode"] = self._compile_bytecode
         if with_stage1:
             due["stage1"] = self._train
+            # The training, which takes longest, keeps a core to itself.
+            self._priority = ["nice", "-n", "5"]
         with ThreadPoolExecutor() as pool:
             try:
                 for future in [pool.submit(self._timed, name, work) for name, work in due.items()]:
@@ -90,10 +93,10 @@ class Setup:
         def show(fraction: float) -> None:
             stage.fraction = fraction
 
-        interfaces.compile_all(self._layout, self._stamps, len(os.sched_getaffinity(0)), show, self._cancelled)
+        interfaces.compile_all(self._layout, self._stamps, self._priority, show, self._cancelled)
 
     def _compile_bytecode(self, stage: Stage) -> None:
-        packages.compile_bytecode(self._layout, self._stamps, self._cancelled)
+        packages.compile_bytecode(self._layout, self._stamps, self._priority, self._cancelled)
 
     def _train(self, stage: Stage) -> None:
         def show(line: str) -> None:

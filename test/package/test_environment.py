@@ -94,10 +94,12 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
         run(["no-such-command"], tmp_path / "x.log")
 
 
-def test_cancelling_ends_a_command(tmp_path: Path) -> None:
+def test_cancelling_ends_a_command_and_its_children(tmp_path: Path) -> None:
+    # The child inherits the pipe: if it were left, reading the output would never end.
     cancelled = Event()
     with pytest.raises(CommandError, match="exit code -15"):
-        run(["cat", "/dev/zero"], tmp_path / "x.log", cancelled=_set(cancelled))
+        run(["bash", "-c", "tail -f /dev/null & echo begun; wait"], tmp_path / "x.log", cancelled=cancelled,
+            on_line=lambda line: cancelled.set())  # fmt: skip
 
 
 def test_exports_are_mended_once(layout: Layout) -> None:
@@ -164,8 +166,3 @@ def test_another_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "PYTHON", (3, 99))
     with pytest.raises(system.MachineError, match=r"Python 3\.99 is needed, this is 3\."):
         system.check_platform()
-
-
-def _set(event: Event) -> Event:
-    event.set()
-    return event

@@ -21,7 +21,9 @@ class Practice:
         self.task = Insertion(np.random.default_rng(seed + 1))
         self._observation, self._row, self._phase = 0, 0, 0
 
-    def episode(self, policy: PolicyNet | None, sigma: float, evaluation: bool = False) -> tuple[bool, list[Transition]]:
+    def episode(
+        self, policy: PolicyNet | None, sigma: float, evaluation: bool = False
+    ) -> tuple[bool, list[Transition]]:
         """Success and rows of one episode; sigma: held noise."""
         self.task.reset()
         seen, actions = [self._observe()], []
@@ -74,7 +76,7 @@ class Practice:
 
 
 def practise(learner: Learner, practice: Practice, episodes: int) -> PolicyNet | None:
-    """Lockstep practice: after each episode the debt is spent and the new weights are taken. Returns the last policy."""
+    """Lockstep: after each episode the debt is spent and the new weights are taken. Returns the last policy."""
     policy = None
     for _ in range(episodes):
         learner.add(practice.episode(policy, learner.config.rollout_noise)[1])

@@ -53,6 +53,17 @@ def test_target_uses_the_next_reference_not_the_current_one():
     assert torch.equal(moved[~going_on], base[~going_on])
 
 
+def test_the_next_action_comes_from_the_current_policy_and_not_from_its_average():
+    agent, batch = agent_and_batch(target_noise=0.0, target_critics=3)
+    base = agent.target_values(batch)
+    with torch.no_grad():
+        agent.ema.biases[-1].add_(1.0)
+    assert torch.equal(agent.target_values(batch), base)
+    with torch.no_grad():
+        agent.actor.biases[-1].add_(1.0)
+    assert not torch.equal(agent.target_values(batch), base)
+
+
 def test_target_is_the_minimum_over_two_random_members():
     agent, batch = agent_and_batch(target_noise=0.0)
     batch = replace(batch, rewards=torch.zeros_like(batch.rewards), terminated=torch.zeros_like(batch.terminated))
@@ -83,6 +94,14 @@ def test_target_without_smoothing_is_deterministic_and_with_it_is_not():
     assert torch.equal(quiet.target_values(batch), quiet.target_values(batch))
     noisy, batch = agent_and_batch(target_noise=0.1, target_critics=3)
     assert not torch.equal(noisy.target_values(batch), noisy.target_values(batch))
+
+
+def test_the_smoothed_action_stays_inside_its_bounds():
+    agent, batch = agent_and_batch(target_noise=5.0, target_noise_clip=5.0)
+    seen = []
+    agent.target.register_forward_pre_hook(lambda module, arguments: seen.append(arguments[1]))
+    agent.target_values(batch)
+    assert seen[0].abs().max() == 1.0
 
 
 def test_noise_in_the_target_is_the_smoothing_alone():

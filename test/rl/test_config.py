@@ -57,6 +57,7 @@ def test_nothing_left_to_learn_is_refused():
 
 
 def test_a_missing_torch_is_named_with_the_extra():
-    code = "import sys; sys.modules['torch'] = None\nimport rlt_ros.rl.config, rlt_ros.rl.journal\nimport rlt_ros.rl.agent"
+    without = "import sys; sys.modules['torch'] = None"
+    code = f"{without}; import rlt_ros.rl.config, rlt_ros.rl.journal; import rlt_ros.rl.agent"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "torch is missing: pip install 'rlt_ros[learn]'" in result.stderr

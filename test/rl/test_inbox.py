@@ -178,3 +178,4 @@ def test_a_full_disk_acknowledges_nothing_more_and_loses_nothing(tmp_path, refus
     receive(inbox, made)
     assert (acks(inbox), learner.rows) == ({"s": 4}, 4)
     assert [entry.id for entry in Journal(tmp_path)] == [1, 2, 3, 4]
+    assert not inbox._streams["s"].early

@@ -93,6 +93,30 @@ def test_warm_up_then_pretraining_then_critic_then_actor():
     assert (subject.agent.critic_updates, subject.agent.actor_updates) == (24, 7)
 
 
+def test_asking_what_is_due_changes_nothing():
+    asked, other = (learner(bc_pretrain_updates=10, warmup_rows=20, utd=1, gate_reference_error=0.0) for _ in range(2))
+    for row in rows(24):
+        asked.add([row])
+        assert asked.due_updates == (0 if row.id < 20 else row.id + 10)
+    other.add(rows(24))
+    assert asked.train(1000) == other.train(1000) == 34
+    assert asked.due_updates == 0
+    assert asked.state()[1] == other.state()[1]
+
+
+def test_a_phase_is_open_until_its_last_row_has_come():
+    subject = learner()
+    for row in rows(9):
+        subject.add([row])
+        assert subject.phase_open is (row.id != 8)
+
+
+def test_versions_continue_from_an_earlier_life():
+    subject = learner()
+    subject.continue_from(17)
+    assert subject.weights().version == 18
+
+
 def test_another_round_of_pretraining_waits_for_more_rows():
     subject = learner(bc_pretrain_updates=10, gate_reference_error=0.0, utd=0)
     subject.add(rows(16))
@@ -122,8 +146,8 @@ def complete(**changes) -> Progress:
 
 def gate(**changes) -> Gate:
     limits = {
-        "warmup_episodes": 20, "gate_rows": 300, "gate_updates": 1000, "gate_outcomes": "both", "bc_pretrain_updates": 1,
-        "gate_reference_error": 0.02,
+        "warmup_episodes": 20, "gate_rows": 300, "gate_updates": 1000, "gate_outcomes": "both",
+        "bc_pretrain_updates": 1, "gate_reference_error": 0.02,
     }  # fmt: skip
     return Gate(small_config(**limits | changes))
 

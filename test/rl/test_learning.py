@@ -17,7 +17,7 @@ CONFIG = AgentConfig(
 def test_from_half_to_nearly_always():
     learner = Learner(CONFIG, DIMS, CONTRACT, 5.0)
     base = Practice(CONFIG, seed=100).evaluate(None, 150)
-    policy = practise(learner, Practice(CONFIG, seed=12), episodes=120)
+    policy = practise(learner, Practice(CONFIG, seed=12), episodes=150)
     learned = Practice(CONFIG, seed=100).evaluate(policy, 150)
     stats = learner.stats()
     assert base <= 0.5

@@ -88,15 +88,30 @@ def test_observation_ids_of_two_streams_do_not_mix():
 
 
 def test_a_row_that_names_unknown_features_is_refused_whole():
-    replay, made = filled(count=8)
+    replay, _ = filled(count=8)
     orphan = replace(rows(16)[9], features=())
     with pytest.raises(RowError, match="next_features_id is 11; no row has carried"):
         replay.add(replace(orphan, features_id=8))
     assert (len(replay), replay.observations) == (8, 8)
 
 
+def test_a_truncated_row_keeps_its_next_observation_and_is_not_terminated():
+    """Field report A32: a fault or an abort ends the window, not the value."""
+    replay = Replay(small_config(batch=2), DIMS)
+    made = rows(7)
+    executed = made[6].actions * (np.arange(4) < 2)[:, None]
+    made[6] = replace(made[6], truncated=True, label=Label.ABORT, valid_horizon=2, actions=executed)
+    for row in made:
+        replay.add(row)
+    for _ in range(20):
+        batch = replay.sample(3, GENERATOR)
+        assert_rows_are_whole(batch, made)
+        assert batch.terminated.sum() == 0
+        assert torch.equal(batch.mc_return.isnan(), batch.row == 6)
+
+
 def test_no_batch_from_fewer_rows_than_two():
-    replay, made = filled(count=15)
+    replay, _ = filled(count=15)
     with pytest.raises(NotEnoughRows, match="15 rows.*batch of 8 needs 16"):
         replay.sample(8, GENERATOR)
     replay.add(rows(16)[15])
@@ -154,7 +169,8 @@ def test_no_torn_rows_while_another_thread_adds():
     try:
         for _ in range(3000):
             b = replay.sample(16, GENERATOR)
-            columns = torch.cat([t.flatten(1) for t in (b.state, b.next_state, b.reference, b.action, b.rewards)], dim=1)
+            fields = (b.state, b.next_state, b.reference, b.action, b.rewards)
+            columns = torch.cat([t.flatten(1) for t in fields], dim=1)
             assert (columns == columns[:, :1]).all()
     finally:
         stop.set()

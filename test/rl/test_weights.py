@@ -12,7 +12,7 @@ from safetensors.torch import load, save
 from synthetic import CONTRACT, DIMS, features, rows, small_config
 
 from rlt_ros.rl.learner import Learner
-from rlt_ros.rl.weights import WeightsError, checksum, load_policy, read_about
+from rlt_ros.rl.weights import WeightsError, checksum, load_policy, read_about, read_policy_file, write_policy_file
 
 RNG = np.random.default_rng(0)
 
@@ -110,3 +110,17 @@ def test_a_policy_in_use_does_not_change_with_further_training(learner):
     learner.train(20)
     np.testing.assert_array_equal(policy.act(seen), before)
     assert not np.array_equal(load_policy(learner.weights(), CONTRACT).act(seen), before)
+
+
+def test_the_policy_file_gives_the_weights_back_with_the_gate_closed(learner, tmp_path):
+    weights, path = learner.weights(), tmp_path / "policy.safetensors"
+    assert read_policy_file(path, CONTRACT) is None
+    write_policy_file(path, weights)
+    again = read_policy_file(path, CONTRACT)
+    assert (again.version, again.data, again.gate_open) == (weights.version, weights.data, False)
+    load_policy(again, CONTRACT)
+    with pytest.raises(WeightsError, match="contract is 'c0ffee'; expected 'other'"):
+        read_policy_file(path, "other")
+    path.write_bytes(b"torn")
+    with pytest.raises(WeightsError, match="policy.safetensors: "):
+        read_policy_file(path, CONTRACT)

@@ -1,0 +1,129 @@
+"""The tiny VLA (design.md 5; field reports B13, B19, B49)."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from rlt_ros.vla.config import TinyConfig
+from rlt_ros.vla.contract import TokenKind, VLAInput
+from rlt_ros.vla.tiny import TinyVLA
+from rlt_ros.vla.words import word_rows
+from vla_conformance import CHECKS, example
+
+
+@pytest.fixture(scope="module")
+def vla():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    return TinyVLA(TinyConfig()).eval()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_conformance(vla, check):
+    check(vla)
+
+
+def test_the_demo_size_is_within_its_bounds(vla):
+    parameters = sum(p.numel() for p in vla.parameters())
+    assert len(vla.kinds) <= 40
+    assert 300_000 <= parameters <= 700_000
+
+
+def test_tokens_are_named_by_kind(vla):
+    kinds = vla.kinds
+    assert kinds.count(TokenKind.IMAGE) == 32
+    assert kinds.count(TokenKind.INSTRUCTION) == vla.config.instruction_slots
+    assert kinds[-1] == TokenKind.STATE
+
+
+def test_only_unused_instruction_slots_are_padding(vla):
+    out = vla.infer(example(vla, 2, "insert peg"), [1, 2])
+    padded = [vla.kinds[i] for i in torch.nonzero(~out.mask[0]).flatten().tolist()]
+    assert padded == [TokenKind.INSTRUCTION] * (vla.config.instruction_slots - 2)
+
+
+def test_what_stands_in_padding_has_no_influence(vla):
+    batch = example(vla, 2, "insert peg")
+    before = vla.infer(batch, [1, 2])
+    row = vla.words.weight[0].clone()
+    with torch.no_grad():
+        vla.words.weight[0] = 100.0
+        after = vla.infer(batch, [1, 2])
+        vla.words.weight[0] = row
+    valid = before.mask
+    assert torch.equal(before.tokens[valid], after.tokens[valid])
+    assert torch.equal(before.reference, after.reference)
+
+
+def test_the_instruction_matters(vla):
+    a, b = (vla.infer(example(vla, 1, text), [1]) for text in ("insert the peg", "insert the plug"))
+    assert not torch.equal(a.reference, b.reference)
+
+
+def test_each_camera_and_the_state_matter(vla):
+    batch = example(vla, 1)
+    base = vla.infer(batch, [1]).reference
+    for name in vla.cameras:
+        dark = batch.images | {name: np.zeros_like(batch.images[name])}
+        assert not torch.equal(vla.infer(replace(batch, images=dark), [1]).reference, base)
+    assert not torch.equal(vla.infer(replace(batch, proprio=batch.proprio + 1), [1]).reference, base)
+
+
+def test_cameras_are_taken_by_name_and_not_by_order(vla):
+    batch = example(vla, 1)
+    turned = replace(batch, images=dict(reversed(batch.images.items())))
+    assert torch.equal(vla.infer(batch, [1]).tokens, vla.infer(turned, [1]).tokens)
+
+
+def test_a_longer_instruction_than_there_are_slots_is_refused(vla):
+    with pytest.raises(ValueError, match="5 words .* 4 slots"):
+        vla.infer(example(vla, 1, "please insert the peg now"), [1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda b: replace(b, images={"front": b.images["front"]}), r"cameras \['front'\].*\['front', 'wrist'\]"),
+        (lambda b: replace(b, images=b.images | {"side": b.images["front"]}), "side"),
+        (lambda b: replace(b, images=b.images | {"front": b.images["front"][:, :32]}), r"images\[front\].*\(1, 32, 64"),
+        (lambda b: replace(b, images=b.images | {"front": b.images["front"] / 255.0}), r"images\[front\]: float64"),
+        (lambda b: replace(b, proprio=b.proprio[:, :18]), r"proprio: shape \(1, 18\); the model has \(N, 19\)"),
+        (lambda b: replace(b, proprio=b.proprio * np.nan), "proprio: not finite"),
+    ],
+)
+def test_a_wrong_input_is_refused_with_both_values(vla, change, message):
+    with pytest.raises(ValueError, match=message):
+        vla.infer(change(example(vla, 1)), [1])
+
+
+def test_as_many_seeds_as_observations(vla):
+    with pytest.raises(ValueError, match="seeds: 1 for 2 observations"):
+        vla.infer(example(vla, 2), [1])
+
+
+def test_the_identity_follows_weights_and_configuration(vla):
+    torch.manual_seed(0)
+    twin = TinyVLA(TinyConfig())
+    assert twin.identity == vla.identity
+    torch.manual_seed(0)
+    assert TinyVLA(TinyConfig(flow_steps=8)).identity != vla.identity
+    with torch.no_grad():
+        twin.words.weight[3, 5] += 1e-6
+    assert twin.identity != vla.identity
+
+
+@pytest.mark.parametrize("values", [{"image_size": 50}, {"horizon": 10, "steps_per_token": 4}, {"heads": 5}])
+def test_sizes_that_do_not_divide_are_refused(values):
+    with pytest.raises(ValueError):
+        TinyConfig(**values)
+
+
+def test_words_have_the_same_rows_in_every_process():
+    assert word_rows("Insert the peg", 4, 64) == word_rows("insert  the peg", 4, 64) == [54, 39, 28]
+    assert 0 not in word_rows("a b c d", 4, 64)
+
+
+def test_input_check_needs_no_model():
+    batch = VLAInput({"front": np.zeros((1, 8, 8, 3), np.uint8)}, np.zeros((1, 3), np.float32), "go")
+    batch.check(["front"], (8, 8), 3)
