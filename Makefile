@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ROS := standalone/run
 # Training is for the simulated arm without a checkpoint; the launch file says what anything else needs.
-STAGE1 := $(if $(findstring checkpoint:=,$(ARGS))$(findstring robot:=franka,$(ARGS)),,--with-stage1)
+STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% --show-args,$(ARGS)),,--with-stage1)
 TESTS ?= test
 PYTEST_ARGS ?=
 
