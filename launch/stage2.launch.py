@@ -7,7 +7,6 @@
 from datetime import datetime
 from pathlib import Path
 
-from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     ExecuteProcess,
@@ -23,6 +22,7 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
+from launch import LaunchContext, LaunchDescription
 from rlt_ros.token.cache import cached_stage1
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])

@@ -48,7 +48,7 @@ class GripperClient:
             return
         client, goal = self._goal(self._wish)
         if not client.server_is_ready():
-            self._node.get_logger().warning(f"the gripper has no action server", throttle_duration_sec=5.0)
+            self._node.get_logger().warning("the gripper has no action server", throttle_duration_sec=5.0)
             return
         self._wish, self._busy = None, True
         client.send_goal_async(goal).add_done_callback(self._accepted)

@@ -19,8 +19,6 @@ from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import proprioception
 from rlt_ros.types import ExecutedStep, Observation
 
-
-
 SETTLING_TIME = 1.0
 
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import fields, replace
 
 import pytest
+
 from rlt_ros.data.contract import FORMAT, Contract, ContractMismatch, read_contract, robot_terms
 from rlt_ros.robot.config import load_robot
 from rlt_ros.strict import ConfigError

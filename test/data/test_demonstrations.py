@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from rlt_ros.data.demos import Demonstration, DemonstrationError, Frames, chunk_targets, load_all
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rlt_ros.data.images import square
 
 

@@ -1,6 +1,7 @@
 """Files and directories are whole or absent (field reports B30, B32)."""
 
 import pytest
+
 from rlt_ros.data.files import written_aside
 
 

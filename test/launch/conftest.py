@@ -15,7 +15,7 @@ pytest.importorskip("rlt_ros.msg", reason="the interfaces of rlt_ros are not bui
 if shutil.which("ros2") is None:
     pytest.skip("no ros2 command on PATH", allow_module_level=True)
 
-from graph import Graph  # noqa: E402
+from graph import Graph
 
 QUICK_LEARNER = {
     "warmup_episodes": 2,

@@ -16,6 +16,7 @@ import psutil
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+
 from rlt_ros.nodes import qos
 
 _numbers = itertools.count()

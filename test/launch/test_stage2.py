@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from graph import Graph, Listener
+from sensor_msgs.msg import CameraInfo, Image, JointState
+
 from rlt_ros import msg
 from rlt_ros.nodes import qos
-from sensor_msgs.msg import CameraInfo, Image, JointState
 
 Start = Callable[..., Graph]
 

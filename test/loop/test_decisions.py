@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+
 from rlt_ros.loop.decisions import Decisions
 from rlt_ros.types import Driver, ExecutedStep, Features, Mode, Phase, PolicyMode
 

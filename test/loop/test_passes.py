@@ -1,6 +1,7 @@
 """Which observation the VLA sees next."""
 
 import numpy as np
+
 from rlt_ros.loop.passes import PassQueue
 from rlt_ros.types import Observation
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("rlt_ros.msg", reason="the interfaces of rlt_ros are not built")
-from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from rlt_ros.nodes import convert as c  # noqa: E402
-from rlt_ros.types import (  # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message
+
+from rlt_ros.nodes import convert as c
+from rlt_ros.types import (
     ActionChunk,
     Driver,
     EpisodeEvent,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from rlt_ros.data.norm import NormStats
 from rlt_ros.robot.config import load_robot
 from rlt_ros.token.checkpoint import Stage1

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from stage1_example import observation, small_stage1
+
 from rlt_ros.robot.action_space import REFERENCE_LIMIT
 from rlt_ros.token.extractor import FeatureExtractor, pass_seed
-from stage1_example import observation, small_stage1
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rlt_ros.token.probe import probe
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from rlt_ros.token.config import TokenConfig
 from rlt_ros.token.model import RLToken, masked_error
 from rlt_ros.vla.contract import TokenKind

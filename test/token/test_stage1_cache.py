@@ -5,14 +5,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import rlt_ros
 import yaml
+from stage1_example import small_stage1
+
+import rlt_ros
 from rlt_ros.robot.config import DEFAULT
 from rlt_ros.token import stage1_cli
 from rlt_ros.token.cache import UNCONCERNED, _code, cached_stage1, recipe_hash, source_files
 from rlt_ros.token.checkpoint import save_stage1
 from rlt_ros.token.lock import locked
-from stage1_example import small_stage1
 
 ROOT = Path(rlt_ros.__file__).parent
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from rlt_ros.data.contract import ContractMismatch, read_contract
-from rlt_ros.strict import ConfigError
-from rlt_ros.token.checkpoint import CheckpointError, load_stage1, read_metrics, save_stage1
 from safetensors.torch import load_file, save_file
 from stage1_example import observation, small_stage1
 
+from rlt_ros.data.contract import ContractMismatch, read_contract
+from rlt_ros.strict import ConfigError
+from rlt_ros.token.checkpoint import CheckpointError, load_stage1, read_metrics, save_stage1
 from rlt_ros.token.extractor import FeatureExtractor
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+
 from rlt_ros.token.config import FitConfig, Stage1Config, TokenConfig
 from rlt_ros.token.fit import fit, rate_factor
 from rlt_ros.token.model import RLToken

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+
 from rlt_ros.vla.config import TinyConfig
 from rlt_ros.vla.flow import FlowHead, differentiate, integrate, seeded_noise
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from vla_conformance import CHECKS, example
+
 from rlt_ros.vla.config import TinyConfig
 from rlt_ros.vla.contract import TokenKind, VLAInput
 from rlt_ros.vla.tiny import TinyVLA
 from rlt_ros.vla.words import word_rows
-from vla_conformance import CHECKS, example
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+
 from rlt_ros.vla.contract import VLA, TokenKind, VLAInput
 
 

@@ -5,5 +5,5 @@ from typing import Union
 
 from .substitution import Substitution
 
-SomeSubstitutionsType = Union[str, Substitution, Iterable[Union[str, Substitution]]]
+SomeSubstitutionsType = Union[str, Substitution, Iterable[str | Substitution]]
 SomeSubstitutionsType_types_tuple = (str, Substitution, Iterable)
