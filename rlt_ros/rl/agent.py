@@ -76,23 +76,28 @@ class Agent:
     def target_values(self, batch: Batch) -> Tensor:
         """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
         c = self.config
-        chunk = self.actor(batch.next_state, self.policy_part(batch.next_reference))
-        if c.target_noise > 0.0:
-            noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
-            chunk = (chunk + noise).clamp_(-1.0, 1.0)
+        chunk = self._noisy(self.actor(batch.next_state, self.policy_part(batch.next_reference)))
         members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
-        values = self.target(batch.next_state, chunk, torch.ones_like(batch.valid), members)
-        bootstrap = losses.pessimistic(values)
+        bootstrap = losses.pessimistic(self.target(batch.next_state, chunk, members))
         target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)
         return target.clamp_(c.q_low, c.q_high)
 
     def q(self, batch: Batch) -> Tensor:
-        """Values of the executed chunks, (K, B)."""
-        return self.critic(batch.state, self.policy_part(batch.action), batch.valid)
+        """Values of the executed chunks, (K, B); what a short window lacks is what the policy would have gone on with."""
+        with torch.no_grad():
+            own = self.actor(batch.state, self.policy_part(batch.reference))
+        return self.q_of(batch, losses.completed(self.policy_part(batch.action), batch.valid, own))
 
     def q_of(self, batch: Batch, chunk: Tensor) -> Tensor:
         """Values of other whole chunks (B, C, d) at the same states, (K, B)."""
-        return self.critic(batch.state, chunk, torch.ones_like(batch.valid))
+        return self.critic(batch.state, chunk)
+
+    def _noisy(self, chunk: Tensor) -> Tensor:
+        c = self.config
+        if c.target_noise == 0.0:
+            return chunk
+        noise = losses.held_noise(chunk, c.target_noise, c.target_noise_clip, c.noise_hold, self.generator)
+        return (chunk + noise).clamp(-1.0, 1.0)
 
     def _update_critic(self, batch: Batch) -> UpdateInfo:
         target = self.target_values(batch)
@@ -104,7 +109,7 @@ class Agent:
 
     def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
         bc, chunk = self._bc(batch)
-        loss = self.config.bc_beta * bc - self.q_of(batch, chunk).mean()
+        loss = self.config.bc_beta * bc - self.q_of(batch, self._noisy(chunk)).mean()
         self._trained["actor"].descend(loss)
         self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
         return loss.detach(), bc.detach()

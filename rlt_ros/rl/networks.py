@@ -48,8 +48,7 @@ class CriticEnsemble(nn.Module):
         super().__init__()
         k, hidden = config.critics, config.hidden
         state = dims.z + dims.proprio
-        self._sees_horizon = config.critic_sees_horizon
-        action = config.chunk * (len(config.policy_dims(dims)) + self._sees_horizon)
+        action = config.chunk * len(config.policy_dims(dims))
         fan_in = state + action
         self.state_weight = _uniform((k, state, hidden), fan_in, generator)
         self.action_weight = _uniform((k, action, hidden), fan_in, generator)
@@ -60,20 +59,13 @@ class CriticEnsemble(nn.Module):
         self.head_weight = _uniform((k, 1, hidden), hidden, generator)
         self.head_bias = _uniform((k, 1), hidden, generator)
 
-    def forward(self, state: Tensor, action: Tensor, valid: Tensor, members: Sequence[int] | None = None) -> Tensor:
-        """Values (K, B), or (M, B) of the M members named, in rising order.
-
-        state: (B, S). action: (B, C, d). valid: (B, C), 1 for steps that count; the others are blanked here. Whole
-        chunks have no others. Told which they are, the critic would know how soon the phase ended, an outcome, and
-        would have learned about short chunks what it is asked about whole ones; hence `critic_sees_horizon`.
-        """
+    def forward(self, state: Tensor, action: Tensor, members: Sequence[int] | None = None) -> Tensor:
+        """Values (K, B), or (M, B) of the M members named, in rising order. state: (B, S). action: whole chunks (B, C, d)."""
 
         def of(parameter: Tensor) -> Tensor:
             return parameter if members is None else _members(parameter, members)
 
-        taken = (action * valid.unsqueeze(2)).flatten(1)
-        if self._sees_horizon:
-            taken = torch.cat([taken, valid], dim=1)
+        taken = action.flatten(1)
         bias, state_weight, action_weight = of(self.first_bias), of(self.state_weight), of(self.action_weight)
         k = bias.shape[0]
         h = torch.baddbmm(bias, state.expand(k, -1, -1), state_weight)

@@ -75,10 +75,10 @@ def test_target_is_the_minimum_over_two_random_members():
 
 def test_members_by_view_and_by_copy_agree_with_the_whole_ensemble():
     agent, batch = agent_and_batch(critics=5)
-    chunk, valid = agent.policy_part(batch.action), batch.valid
-    whole = agent.target(batch.state, chunk, valid)
+    chunk = agent.policy_part(batch.action)
+    whole = agent.target(batch.state, chunk)
     for members in ([0], [1, 3], [0, 4], [0, 1, 4]):
-        torch.testing.assert_close(agent.target(batch.state, chunk, valid, members), whole[members])
+        torch.testing.assert_close(agent.target(batch.state, chunk, members), whole[members])
 
 
 def test_target_is_clipped_to_the_reachable_return():
@@ -108,22 +108,24 @@ def test_noise_in_the_target_is_the_smoothing_alone():
     agent, batch = agent_and_batch(target_critics=3)
     twin = Agent(agent.config, DIMS)
     chunk = twin.actor(batch.next_state, twin.policy_part(batch.next_reference))
-    noise = losses.smoothing_noise(chunk, 0.1, 0.2, twin.generator)
-    values = twin.target(batch.next_state, (chunk + noise).clamp(-1, 1), torch.ones_like(batch.valid)).min(0).values
+    noise = losses.held_noise(chunk, 0.1, 0.2, agent.config.noise_hold, twin.generator)
+    values = twin.target(batch.next_state, (chunk + noise).clamp(-1, 1)).min(0).values
     wanted = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, values, agent.config.gamma)
     torch.testing.assert_close(agent.target_values(batch), wanted)
 
 
-@pytest.mark.parametrize("sees_horizon", [False, True])
-def test_actions_beyond_the_horizon_do_not_reach_the_critic(sees_horizon):
-    agent, batch = agent_and_batch(critic_sees_horizon=sees_horizon)
-    short = batch.horizon < agent.config.chunk
-    assert short.any()
-    noisy = torch.where(batch.valid.unsqueeze(2) > 0, batch.action, torch.full_like(batch.action, 0.7))
-    assert torch.equal(agent.q(replace(batch, action=noisy)), agent.q(batch))
-    shorter = batch.valid.clone()
-    shorter[:, 1:] = 0.0
-    assert not torch.equal(agent.q(replace(batch, valid=shorter)), agent.q(batch))
+def test_actions_beyond_the_horizon_do_not_reach_the_critic_and_the_policy_completes_the_chunk():
+    agent, batch = agent_and_batch()
+    assert (batch.horizon < agent.config.chunk).any()
+    other = torch.where(batch.valid.unsqueeze(2) > 0, batch.action, torch.full_like(batch.action, 0.7))
+    assert torch.equal(agent.q(replace(batch, action=other)), agent.q(batch))
+    own = agent.actor(batch.state, agent.policy_part(batch.reference))
+    whole = torch.where(batch.valid.unsqueeze(2) > 0, agent.policy_part(batch.action), own)
+    torch.testing.assert_close(agent.q(batch), agent.critic(batch.state, whole))
+    with torch.no_grad():
+        agent.actor.biases[-1].add_(0.5)
+    unlike = (agent.q(batch) != agent.critic(batch.state, whole)).any(dim=0)
+    assert torch.equal(unlike, batch.horizon < agent.config.chunk)
 
 
 def test_the_gripper_reaches_neither_critic_nor_actor_nor_bc():
@@ -158,12 +160,12 @@ def test_critic_step_leaves_the_actor_alone_and_moves_the_target_by_tau():
 
 
 def test_actor_loss_is_beta_times_the_sum_minus_the_mean_of_the_critics():
-    agent, batch = agent_and_batch(reference_dropout=0.0, bc_beta=0.3)
+    agent, batch = agent_and_batch(reference_dropout=0.0, bc_beta=0.3, target_noise=0.0)
     reference = agent.policy_part(batch.reference)
     chunk = agent.actor(batch.state, reference)
     wanted = torch.where(batch.human.unsqueeze(2) > 0, agent.policy_part(batch.action), reference)
     bc = (chunk - wanted).square().sum() / agent.config.batch
-    q = agent.critic(batch.state, chunk, torch.ones_like(batch.valid)).mean()
+    q = agent.critic(batch.state, chunk).mean()
     loss, reported = agent._update_actor(batch)
     torch.testing.assert_close(loss, 0.3 * bc - q)
     torch.testing.assert_close(reported, bc)
