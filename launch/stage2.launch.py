@@ -6,6 +6,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from launch.actions import (
     DeclareLaunchArgument,
@@ -28,19 +29,19 @@ from rlt_ros.token.cache import cached_stage1
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])
 
 ARGUMENTS = [
-    DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real arm."),
+    DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
     DeclareLaunchArgument(
-        "checkpoint", default_value="", description="Stage-1 checkpoint directory; empty: with robot:=sim trained first."
+        "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
     ),
-    DeclareLaunchArgument("run_dir", default_value="", description="New directory of this run; empty: runs/<date-time>."),
+    DeclareLaunchArgument("run_dir", default_value="", description="New directory for it; empty: runs/<date-time>."),
     DeclareLaunchArgument(
         "resume", default_value="false", choices=["true", "false"], description="Go on in an existing run_dir."
     ),
     DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
-    DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: Franka Research 3."),
-    DeclareLaunchArgument("namespace", default_value="rlt", description="Namespace of this package's nodes and topics."),
+    DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
+    DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
     DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
-    DeclareLaunchArgument("seed", default_value="1", description="Seed of start states, VLA noise, exploration, learner."),
+    DeclareLaunchArgument("seed", default_value="1", description="Of start states, VLA, exploration, learner."),
     DeclareLaunchArgument(
         "lockstep",
         default_value="auto",
@@ -50,7 +51,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "practice_minutes", default_value="7.0", description="Practice, in minutes of (simulated or real) robot time."
     ),
-    DeclareLaunchArgument("max_episodes", default_value="0", description="End of practice after so many episodes; 0: none."),
+    DeclareLaunchArgument("max_episodes", default_value="0", description="Practice episodes at most; 0: no limit."),
     DeclareLaunchArgument(
         "eval_episodes", default_value="50", description="Evaluation episodes of each policy after practice."
     ),
@@ -132,7 +133,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         "eval_episodes": int(argument["eval_episodes"]),
     }
 
-    def node(name: str, *parameters: dict, **options) -> Node:
+    def node(name: str, *parameters: dict, **options: Any) -> Node:
         merged = {key: value for part in (shared, *parameters) for key, value in part.items() if value != ""}
         return Node(
             package="rlt_ros",

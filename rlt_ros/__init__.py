@@ -2,7 +2,7 @@
 
 from pkgutil import extend_path
 
-# The generated rlt_ros.msg and rlt_ros.srv live in the install tree; without this line a checkout on sys.path hides them.
+# The generated rlt_ros.msg and rlt_ros.srv live in the install tree; a checkout on sys.path would hide them.
 __path__ = extend_path(__path__, __name__)
 
 __version__ = "0.1.0"

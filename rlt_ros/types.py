@@ -105,7 +105,7 @@ class ActionChunk:
     """Actions proposed for the steps that start at one observation.
 
     features_id: observation that they were computed from. actions: float32 (C, A). driver: VLA or ACTOR.
-    phase_id: critical phase that the decision belongs to, 0 outside. weights_version: 0 if no learned weights were used.
+    phase_id: critical phase that the decision belongs to, 0 outside. weights_version: 0 without learned weights.
     """
 
     features_id: int
@@ -152,9 +152,11 @@ class EpisodeEvent:
 class ExecutedStep:
     """What was really done at one observation; one per observation, holds included.
 
-    action: float32 (A,), recomputed from the command really sent. chunk_id: features_id of the chunk that it came from
-    (0 if none), chunk_index its row there. remaining: steps left in the queue after this one; 0 means that the next
-    observation needs a decision. commanded: a command with this stamp went to the controller.
+    action: float32 (A,), what the driver of this step asked for, the gripper as it is held: what is learned from.
+    sent: float32 (A,), recomputed from the command that left the safety module; differs where that limited it.
+    chunk_id: features_id of the chunk that it came from (0 if none), chunk_index its row there. remaining: steps left in
+    the queue after this one; 0 means that the next observation needs a decision. commanded: a command with this stamp
+    went to the controller.
     reset_done: the next observation is the first of the next episode. reason: why it held, else empty.
     """
 
@@ -164,6 +166,7 @@ class ExecutedStep:
     step: int
     driver: Driver
     action: np.ndarray
+    sent: np.ndarray
     phase_id: int
     chunk_id: int = 0
     chunk_index: int = 0
@@ -178,7 +181,7 @@ class Transition:
     """One window of a critical phase: a row of the replay.
 
     actions: float32 (C, A), executed; drivers: uint8 (C,), `Driver`; rewards: float32 (C,). Entries at and beyond
-    valid_horizon are zero and mean nothing. next_features_id: observation after the last valid step, 0 where terminated.
+    valid_horizon are zero and mean nothing. next_features_id: observation after the last valid step, 0 if terminated.
     steps_to_end: executed steps from the window's start to the end of the phase (Monte-Carlo return of a success:
     gamma ** (steps_to_end - 1)). last_of_phase: the phase has no further rows. features: those that no earlier row of
     the stream has carried.
@@ -220,7 +223,7 @@ class TransitionAck:
 
 @dataclass(frozen=True)
 class PolicyWeights:
-    """Weights for the actor: safetensors bytes with version, contract fingerprint and SHA-256; gate_open lets it drive."""
+    """Weights for the actor: safetensors bytes, version, contract fingerprint, SHA-256; gate_open lets it drive."""
 
     version: int
     contract: str

@@ -231,7 +231,8 @@ class ChunkExecutor:
         done = self._reset is _Reset.DONE
         if done:
             self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
-        return StepResult(self._executed(now, Driver.RESET, self._still(), 0, commanded=False, reset_done=done))
+        still = self._still()
+        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
 
     # what is done
 
@@ -243,10 +244,11 @@ class ChunkExecutor:
         self._target = verdict.target
         change = self._gripper.update(float(action[GRIPPER]))
         sent = self._space.action(anchor, verdict.target, self._gripper.held)
+        asked = np.append(action[:GRIPPER], self._gripper.held).astype(np.float32)
         origin = {}
         if row is not None:
             origin = {"chunk_id": row.chunk.features_id, "chunk_index": row.index, "remaining": row.remaining}
-        executed = self._executed(now, driver, sent, _phase_of(now.mode, row), **origin)
+        executed = self._executed(now, driver, asked, sent, _phase_of(now.mode, row), **origin)
         return StepResult(executed, verdict.target, change, notes=verdict.reasons)
 
     def _anchor(self, driver: Driver, state: RobotState) -> Pose:
@@ -262,15 +264,18 @@ class ChunkExecutor:
             self._target = now.state.pose if self._safety.inside(now.state.pose) else None
         sent = self._target
         phase_id, commanded = _phase_of(now.mode, None), sent is not None
-        executed = self._executed(now, Driver.HOLD, self._still(), phase_id, commanded=commanded, reason=reason)
+        still = self._still()
+        executed = self._executed(now, Driver.HOLD, still, still, phase_id, commanded=commanded, reason=reason)
         return StepResult(executed, sent)
 
     def _still(self) -> np.ndarray:
         return np.array([0.0] * GRIPPER + [self._gripper.held], dtype=np.float32)
 
     @staticmethod
-    def _executed(now: _Moment, driver: Driver, action: np.ndarray, phase_id: int, **rest: object) -> ExecutedStep:
-        return ExecutedStep(now.observation_id, now.stamp, now.episode, now.step, driver, action, phase_id, **rest)
+    def _executed(
+        now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
+    ) -> ExecutedStep:
+        return ExecutedStep(now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest)
 
 
 def _phase_of(mode: PolicyMode, row: Row | None) -> int:

@@ -11,9 +11,9 @@ from rlt_ros.types import Observation
 class PassQueue:
     """Observations that wait for a pass.
 
-    Every stride-th step of an episode is wanted without being asked. Decisions come first: the newest wanted one is taken
-    alone as long as it is the newest of all; older ones share batches in quiet moments. With `ordered` (lockstep) each is
-    taken alone in the order of its coming, so that results do not depend on the machine's speed.
+    Every stride-th step of an episode is wanted without being asked. Decisions come first: the newest wanted one is
+    taken alone as long as it is the newest of all; older ones share batches in quiet moments. With `ordered` (lockstep)
+    each is taken alone in the order of its coming, so that results do not depend on the machine's speed.
     """
 
     def __init__(self, stride: int, capacity: int = 600, batch: int = 8, ordered: bool = False) -> None:

@@ -28,7 +28,8 @@ def status_line(progress: Progress, control_rate: float, actor: Any | None, lear
         parts.append(f"{Driver(actor.driver).name} drives")
     if learner is not None:
         parts.append(f"rows {learner.rows}")
-        parts.append(f"updates {learner.critic_updates}" + (f" (+{learner.update_debt})" if learner.update_debt else ""))
+        debt = f" (+{learner.update_debt})" if learner.update_debt else ""
+        parts.append(f"updates {learner.critic_updates}{debt}")
     if actor is not None:
         age = f"weights v{actor.weights_version}, {actor.weights_age:.1f} s old"
         parts.append(age if actor.weights_version else "no weights yet")

@@ -153,5 +153,6 @@ def observation_from_message(m: msg.Observation) -> Observation:
 def _view(m: Image, name: str) -> np.ndarray:
     pixels = np.frombuffer(m.data, dtype=np.uint8)
     if m.encoding != "rgb8" or pixels.size != m.height * m.width * 3:
-        raise BadMessage(f"image {name!r} is {m.encoding} with {pixels.size} bytes; expected rgb8 {m.height} x {m.width}")
+        found, wanted = f"{m.encoding} with {pixels.size} bytes", f"rgb8 {m.height} x {m.width}"
+        raise BadMessage(f"image {name!r} is {found}; expected {wanted}")
     return pixels.reshape(m.height, m.width, 3)

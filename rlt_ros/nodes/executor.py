@@ -1,4 +1,4 @@
-"""The Franka chunk executor: the only publisher of commands to the controller, and the only one that says what was done."""
+"""The Franka chunk executor: the only publisher of commands to the controller; says what was really done."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ExecutorNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("executor")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds a step waits for a late chunk.")
+        self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds to wait for a late chunk.")
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
         self._modes: dict[int, PolicyMode] = {}

@@ -23,7 +23,7 @@ SETTLING_TIME = 1.0
 
 
 class ObservationNode(BaseNode):
-    """Joins the newest consistent images and robot state, refuses what is stale or malformed, and numbers the result."""
+    """Joins images and robot state of one moment, refuses what is stale or malformed, and numbers the result."""
 
     def __init__(self) -> None:
         super().__init__("observation")

@@ -27,8 +27,8 @@ def declare(node: Node, name: str, default: Any, description: str) -> Any:
 def declare_dataclass(node: Node, cls: type[T], **fixed: Any) -> T:
     """Declare a parameter for every field of a flat dataclass and build it from their values.
 
-    The comment beside a field, or the docstring below it, becomes the parameter's description. Fields given as `fixed` are
-    no parameters.
+    The comment beside a field, or the docstring below it, becomes the parameter's description. Fields given as `fixed`
+    are no parameters.
     Raises ConfigError where the dataclass refuses the values.
     """
     source = inspect.getsource(cls)

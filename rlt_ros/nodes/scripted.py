@@ -94,7 +94,7 @@ class ScriptedPerson:
             return
         # The executor starts from the measured pose at a takeover and from its last target while the person goes on.
         goes_on = self._target is not None and executed is not None and executed.driver is Driver.HUMAN
-        start = self._space.target(self._target, executed.action) if goes_on else self._measured
+        start = self._space.target(self._target, executed.sent) if goes_on else self._measured
         self._target = start
         action = self._expert.action(self._truth[1], self._measured, start)
         message = msg.HumanAction(header=header(word.stamp), observation_id=word.observation_id, action=floats(action))

@@ -1,4 +1,4 @@
-"""The simulated robot: speaks the topics, types, frames and QoS of franka_ros2, crisp_controllers and a camera driver."""
+"""The simulated robot: topics, types, frames and QoS of franka_ros2, crisp_controllers and a camera driver."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ CAMERA_EVERY = 3
 class SimNode(BaseNode):
     """Publishes one set of sensor messages per step.
 
-    In lockstep a step is a control period and the next one begins when `executed_step` (and, if it says so, the command)
-    with this step's stamp has come; after `stall_after` seconds without it the set is sent again. In real time a steady
-    timer moves the world at 100 Hz.
+    In lockstep a step is a control period and the next one begins when `executed_step` (and, if it says so, the
+    command) with this step's stamp has come; after `stall_after` seconds without it the set is sent again. In real time
+    a steady timer moves the world at 100 Hz.
     """
 
     def __init__(self) -> None:

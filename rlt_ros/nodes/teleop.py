@@ -46,7 +46,7 @@ class TeleopNode(BaseNode):
     def __init__(self) -> None:
         super().__init__("teleop")
         robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        scripted = declare(self, "scripted", False, "A scripted operator with the simulator's truth in a person's place.")
+        scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         config = declare_dataclass(self, SessionConfig, control_rate=robot.control_rate)
         self.control_rate = robot.control_rate
         self.actor: msg.ActorStats | None = None
@@ -101,7 +101,7 @@ class TeleopNode(BaseNode):
 
     def _on_set_mode(self, request: Any, response: srv.SetPolicyMode.Response) -> srv.SetPolicyMode.Response:
         if request.mode not in set(Mode):
-            response.success, response.message = False, f"mode is {request.mode}; expected one of {[int(m) for m in Mode]}"
+            response.success, response.message = False, f"mode is {request.mode}; expected 0 to {max(Mode)}"
             return response
         return self._answer(MODES[Mode(request.mode)], response)
 

@@ -83,7 +83,7 @@ class Agent:
         return target.clamp_(c.q_low, c.q_high)
 
     def q(self, batch: Batch) -> Tensor:
-        """Values of the executed chunks, (K, B); what a short window lacks is what the policy would have gone on with."""
+        """Values of the executed chunks, (K, B); short windows go on with what the policy would have done."""
         with torch.no_grad():
             own = self.actor(batch.state, self.policy_part(batch.reference))
         return self.q_of(batch, losses.completed(self.policy_part(batch.action), batch.valid, own))

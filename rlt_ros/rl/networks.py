@@ -60,7 +60,7 @@ class CriticEnsemble(nn.Module):
         self.head_bias = _uniform((k, 1), hidden, generator)
 
     def forward(self, state: Tensor, action: Tensor, members: Sequence[int] | None = None) -> Tensor:
-        """Values (K, B), or (M, B) of the M members named, in rising order. state: (B, S). action: whole chunks (B, C, d)."""
+        """Values (K, B), or (M, B) of the M members named, in rising order. state: (B, S), action: (B, C, d)."""
 
         def of(parameter: Tensor) -> Tensor:
             return parameter if members is None else _members(parameter, members)

@@ -39,7 +39,7 @@ class Pose:
         return Pose(self.position + translation, same_sign(turned.as_quat(), self.quaternion))
 
     def to(self, other: Pose) -> tuple[np.ndarray, np.ndarray]:
-        """Translation (m) and rotation vector (rad, angle at most pi) along the base axes that lead to the other pose."""
+        """Translation (m) and rotation vector (rad, at most pi) along the base axes that lead to the other pose."""
         turn = (other.rotation * self.rotation.inv()).as_rotvec()
         return other.position - self.position, turn
 

@@ -26,7 +26,7 @@ class RobotMode(IntEnum):
 class RobotState:
     """One consistent measurement of the arm.
 
-    stamp: ns. pose: tool centre point in the base frame. joint_positions, joint_velocities: float64 (7,), rad and rad/s.
+    stamp: ns. pose: tool centre point in the base frame. joint_positions, joint_velocities: float64 (7,), rad, rad/s.
     force, torque: float64 (3,), external, along the base axes, N and Nm. gripper_width: m.
     mode: None where no robot state is published. error: any current error flag.
     """
@@ -45,8 +45,8 @@ class RobotState:
 def proprioception(state: RobotState, reference: Pose, twist: np.ndarray) -> np.ndarray:
     """The 19 values of `types.PROPRIO_NAMES`, float32, SI units.
 
-    reference: pose that the measured pose is relative to. twist: float64 (6,), linear (m/s) then angular (rad/s) velocity
-    of the tool along the base axes (`robot.kinematics.tool_twist`). Raises ValueError if a value is not finite.
+    reference: pose that the measured pose is relative to. twist: float64 (6,), linear (m/s) then angular (rad/s)
+    velocity of the tool along the base axes (`robot.kinematics.tool_twist`). Raises ValueError if one is not finite.
     """
     translation, turn = reference.to(state.pose)
     values = np.concatenate([[state.gripper_width], translation, turn, twist, state.force, state.torque])

@@ -93,21 +93,25 @@ class FlowHead(nn.Module):
         bias = attention_bias(torch.cat([mask, chunk], dim=1))[:, None, None]
         return Prefix(self.readout(narrow), [layer.cache(tokens) for layer in self.layers], bias)
 
-    def velocity(self, noisy: Tensor, time: Tensor, prefix: Prefix) -> Tensor:
-        """Velocity (N, H, A) at noisy (N, H, A) and time (N,) in [0, 1]."""
+    def velocity(self, noisy: Tensor, time: Tensor, moment: Tensor, prefix: Prefix) -> Tensor:
+        """Velocity (N, H, A) at noisy (N, H, A), time (N,) or (1,) in [0, 1] and its embedding `moment`."""
         steps = noisy.reshape(len(noisy), -1, self.config.steps_per_token * self.config.action_dim)
-        common = self.time(time_features(time, self.config.width)) + prefix.readout
-        x = self.inward(steps) + self.position + common[:, None]
+        x = self.inward(steps) + self.position + (moment + prefix.readout)[:, None]
         for layer, kept in zip(self.layers, prefix.kept):
             x = layer(x, kept, prefix.bias)
         return self.outward(x).reshape(noisy.shape) + linear_velocity(noisy, time)
+
+    def moments(self, time: Tensor) -> Tensor:
+        """Embeddings (N, width) of times (N,)."""
+        return self.time(time_features(time, self.config.width))
 
     def sample(self, tokens: Tensor, mask: Tensor, noise: Tensor) -> Tensor:
         """Actions (N, H, A) by Euler steps from noise of that shape, given tokens (N, M, width) and mask (N, M)."""
         prefix = self.prefix(tokens, mask)
         x, dt = noise, 1.0 / self.config.flow_steps
-        for step in range(self.config.flow_steps):
-            x = x + dt * self.velocity(x, noise.new_full((len(x),), step * dt), prefix)
+        times = torch.arange(self.config.flow_steps, device=noise.device) * dt
+        for time, moment in zip(times.split(1), self.moments(times).split(1)):
+            x = x + dt * self.velocity(x, time, moment, prefix)
         return differentiate(x * self.std + self.mean)
 
     def loss(self, tokens: Tensor, mask: Tensor, actions: Tensor, valid: Tensor, noise: Tensor, time: Tensor) -> Tensor:
@@ -120,7 +124,7 @@ class FlowHead(nn.Module):
         prefix = self.prefix(tokens, mask).repeat(k)
         actions, valid = ((integrate(actions) - self.mean) / self.std).repeat(k, 1, 1), valid.repeat(k, 1)
         noisy = torch.lerp(noise, actions, time[:, None, None])
-        error = self.velocity(noisy, time, prefix) - (actions - noise)
+        error = self.velocity(noisy, time, self.moments(time), prefix) - (actions - noise)
         return error.square().mean(dim=-1)[valid].mean()
 
 

@@ -118,7 +118,8 @@ def test_a_learner_that_is_killed_loses_no_row(stage2: Start, listen: Callable[[
     graph.wait_for(lambda: listener.spin() and (a := listener.newest(acked)) and a.ack_id > 20, 240, "rows")
     learner = graph.node("learner")
     learner.kill()
-    graph.wait_for(lambda: listener.spin() and (p := graph.node("learner")) and p.pid != learner.pid, 30, "a new learner")
+    respawned = lambda: (p := graph.node("learner")) and p.pid != learner.pid  # noqa: E731
+    graph.wait_for(lambda: listener.spin() and respawned(), 30, "a new learner")
     graph.wait_for(lambda: listener.spin() and (graph.run_dir / "summary.json").exists(), 240, "the summary")
     assert graph.end() == 0
     summary = json.loads((graph.run_dir / "summary.json").read_text())

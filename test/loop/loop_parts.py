@@ -71,6 +71,7 @@ def executed(observation_id: int, driver: Driver = Driver.VLA, phase_id: int = 1
         "step": observation_id,
         "driver": driver,
         "action": np.full(7, observation_id / 1000.0, np.float32),
+        "sent": np.zeros(7, np.float32),
         "phase_id": phase_id,
     }
     return ExecutedStep(**(values | changes))

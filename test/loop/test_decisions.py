@@ -18,7 +18,7 @@ def mode(number: int, mode: Mode = Mode.VLA) -> PolicyMode:
 
 def executed(number: int, remaining: int = 0, step: int = 9, reset_done: bool = False) -> ExecutedStep:
     zeros = np.zeros(7)
-    return ExecutedStep(number, 0, 1, step, Driver.VLA, zeros, 0, remaining=remaining, reset_done=reset_done)
+    return ExecutedStep(number, 0, 1, step, Driver.VLA, zeros, zeros, 0, remaining=remaining, reset_done=reset_done)
 
 
 def lockstep() -> Decisions:

@@ -71,7 +71,8 @@ def test_deltas_start_from_the_last_target_and_the_leash_holds_it_back() -> None
     assert reached[0] == pytest.approx(STEP)
     leash = ROBOT.limits.leash_translation / np.sqrt(3.0)
     assert reached[1:] == pytest.approx([leash] * 3)
-    assert result.executed.action[0] == pytest.approx(0.0, abs=1e-6), "what is stored is what was sent (A02)"
+    assert result.executed.sent[0] == pytest.approx(0.0, abs=1e-6), "what was sent is said (A02)"
+    assert result.executed.action[0] == pytest.approx(1.0), "what is learned from is what was asked for"
     assert result.notes[0].startswith("leash")
 
 

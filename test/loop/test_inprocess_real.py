@@ -1,4 +1,4 @@
-"""The loop with the simulated Franka, a VLA and token that nobody trained, and the learner: everything fits together."""
+"""The loop with the simulated Franka, a VLA and token that nobody trained, and the learner fit together."""
 
 from __future__ import annotations
 

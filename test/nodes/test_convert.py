@@ -65,7 +65,7 @@ CASES = {
     ),
     "event": (EpisodeEvent(41, STAMP, 3, 2, Label.ABORT), c.event_to_message, c.event_from_message),
     "step": (
-        ExecutedStep(41, STAMP, 3, 8, Driver.HUMAN, array(7), 2, 40, 1, 8, False, True, "why"),
+        ExecutedStep(41, STAMP, 3, 8, Driver.HUMAN, array(7), array(7), 2, 40, 1, 8, False, True, "why"),
         c.step_to_message,
         c.step_from_message,
     ),
