@@ -275,7 +275,9 @@ class ChunkExecutor:
     def _executed(
         now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
     ) -> ExecutedStep:
-        return ExecutedStep(now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest)
+        return ExecutedStep(
+            now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest
+        )
 
 
 def _phase_of(mode: PolicyMode, row: Row | None) -> int:

@@ -10,7 +10,7 @@ from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.closing import PhaseCloser
 from rlt_ros.loop.decisions import Decision, Decisions
 from rlt_ros.loop.outbox import Outbox
-from rlt_ros.loop.policy import ChunkPolicy
+from rlt_ros.loop.policy import ChunkPolicy, NonFinite
 from rlt_ros.loop.windows import WindowAssembler
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import (
@@ -145,10 +145,17 @@ class ActorNode(ManagedNode):
             self._publish_chunk(decision)
 
     def _publish_chunk(self, decision: Decision) -> None:
-        chunk = self._policy.decide(decision.features, decision.mode)
         self._decisions.made(decision)
-        self._windows.chunk(chunk)
-        self._chunk_message = chunk_to_message(chunk)
+        try:
+            chunk = self._policy.decide(decision.features, decision.mode)
+        except NonFinite as error:
+            # An empty chunk is refused by the executor, which then holds; in lockstep it would wait for one for ever.
+            self.get_logger().error(f"no chunk: {error}", throttle_duration_sec=1.0)
+            features = decision.features
+            self._chunk_message = msg.ActionChunk(header=header(features.stamp), features_id=int(features.id))
+        else:
+            self._windows.chunk(chunk)
+            self._chunk_message = chunk_to_message(chunk)
         self._chunks.publish(self._chunk_message)
 
     def _settled(self) -> bool:
