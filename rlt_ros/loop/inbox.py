@@ -117,11 +117,15 @@ class Inbox:
         self._journal.flush()
         for stream in touched.values():
             stream.touched = False
+        return [self._receipt(name, stream) for name, stream in touched.items()]
+
+    def taken_up(self) -> list[TransitionAck]:
+        """Receipts for the streams of the journal: after a restart their senders wait for word."""
+        return [self._receipt(name, stream) for name, stream in self._streams.items()]
+
+    def _receipt(self, name: str, stream: _Stream) -> TransitionAck:
         sink = self._sink
-        return [
-            TransitionAck(name, stream.done, sink.rows, sink.update_debt, sink.weights_version)
-            for name, stream in touched.items()
-        ]
+        return TransitionAck(name, stream.done, sink.rows, sink.update_debt, sink.weights_version)
 
     def _keep(self, stream: _Stream, row: Transition, contract: str) -> Status:
         if row.id in stream.early:

@@ -59,6 +59,7 @@ class LearnerNode(ManagedNode):
         self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
         resume(self._learner, self._inbox.replayed(), found)
+        self._acked = {ack.stream: ack for ack in self._inbox.taken_up()}
         self._saved_at = self._learner.agent.critic_updates
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
@@ -182,6 +183,8 @@ class LearnerNode(ManagedNode):
         stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
         self._stats_out.publish(learner_stats(stats, self._now()))
         self._metrics.write(stats)
+        # A sender that missed a receipt, or this learner's restart, waits for the next one.
+        self._publish_acks(self._acked.values())
 
     def _on_save(self, request: Any, response: srv.SaveCheckpoint.Response) -> srv.SaveCheckpoint.Response:
         path = self._save()

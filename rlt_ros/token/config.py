@@ -12,7 +12,7 @@ class TokenConfig:
     """Size of `token.model.RLToken` and how its decoder is trained."""
 
     dim: int = 64  # Z, length of z_rl
-    width: int = 96  # of encoder and decoder; tokens are projected to it
+    width: int = 64  # of encoder and decoder; tokens are projected to it
     heads: int = 4  # attention heads
     layers: int = 2  # of the encoder and of the decoder
     mlp_ratio: int = 2  # hidden width of a layer's MLP over the width
@@ -39,20 +39,30 @@ class FitConfig:
 
 
 @dataclass(frozen=True)
+class Demonstrator:
+    """Errors of the imperfect operator (`sim.expert.DemonstratorConfig`)."""
+
+    bias: tuple[float, float] = (0.0028, -0.0016)  # m, constant error of the goal along x and y of the base
+    episode_error: float = 0.0005  # m, standard deviation per axis of a further one for each episode
+    chunk_error: float = 0.0015  # m, the same for each chunk
+    noise: float = 0.1  # standard deviation on the six motion values of every action
+
+
+@dataclass(frozen=True)
 class Stage1Config:
     """Demonstrations, VLA and token of the simulated peg insertion."""
 
     demonstrations: int = 60  # episodes of the biased expert
-    bias: tuple[float, float] = (0.0022, -0.0014)  # m, constant error of the demonstrator along x and y of the base
+    demonstrator: Demonstrator = field(default_factory=Demonstrator)
     instruction: str = "insert the peg"  # prompt of every frame
     chunk: int = 10  # C, steps that the agent will choose at once
     flow_times: int = 4  # noise levels drawn for each frame of a batch
-    time_power: float = 1.0
-    brightness: float = 0.1  # largest relative change of an image's brightness in training
+    brightness: float = 0.1  # largest relative change of a picture's brightness in training
+    shift: int = 3  # pixels, largest shift of a picture along each axis in training
     vla: TinyConfig = field(default_factory=TinyConfig)
     token: TokenConfig = field(default_factory=TokenConfig)
-    fit_vla: FitConfig = field(default_factory=lambda: FitConfig(steps=1200, batch=32))
-    fit_token: FitConfig = field(default_factory=lambda: FitConfig(steps=700, batch=64))
+    fit_vla: FitConfig = field(default_factory=lambda: FitConfig(steps=1200, batch=32, rate=2e-3))
+    fit_token: FitConfig = field(default_factory=lambda: FitConfig(steps=500, batch=64))
 
 
 PRESETS = {

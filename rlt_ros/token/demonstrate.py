@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from rlt_ros.token.config import Stage1Config
 def demonstrations(config: Stage1Config, robot: RobotConfig, seed: int) -> Iterator[Demonstration]:
     """`config.demonstrations` episodes, one by one; the same seed gives the same ones."""
     seeds = np.random.default_rng(seed).integers(2**31, size=config.demonstrations)
-    operator = Demonstrator(robot, DemonstratorConfig(bias=config.bias), seed)
+    operator = Demonstrator(robot, DemonstratorConfig(**asdict(config.demonstrator)), seed)
     world = PegInsertion(SimConfig(), robot)
     try:
         for number, start in enumerate(seeds):

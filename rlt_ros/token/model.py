@@ -25,8 +25,8 @@ class RLToken(nn.Module):
 
     Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended
     last; z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
-    e_rl starts from a linear readout of all places, and z_rl reaches every place of the decoder: four attention heads alone
-    cannot fetch 33 places, and learn a tenth as much in the same time.
+    Beyond the paper, e_rl starts from a linear readout of all places and z_rl reaches every place of the decoder
+    directly: four attention heads are slow to fetch 33 places (error from z alone after 400 steps .109, so .021).
     The agent gets z_rl with mean 0 and deviation 1 over the demonstrations (`standardise`).
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rlt_ros.data.demos import Frames
-from rlt_ros.tensor import Tensor, torch
+from rlt_ros.tensor import Tensor, functional, torch
 from rlt_ros.token.config import Stage1Config
 from rlt_ros.token.fit import fit
 from rlt_ros.vla.contract import VLAInput
@@ -15,7 +15,8 @@ from rlt_ros.vla.tiny import TinyVLA
 def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1Config, seed: int) -> dict[str, float]:
     """Train in place; proprio: float32 (N, P), normalised. Returns `vla_loss` of the last steps.
 
-    Pictures change only in brightness: shifting them would change where the hole is, by more than its clearance.
+    Pictures are shifted and change in brightness. A shift keeps where the hole is relative to the peg, and that is what
+    the network has to look at: with 60 board poses it would rather learn them by heart.
     """
     vla.head.standardise(torch.from_numpy(frames.targets))
     draw = torch.Generator().manual_seed(seed + 1)
@@ -25,10 +26,12 @@ def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1C
 
     def loss_of(rows: Tensor) -> dict[str, Tensor]:
         pixels = vary(vla.pixels(pictures[rows]), config.brightness, draw)
+        pixels = shifted(pixels, config.shift, draw)
         tokens, mask = vla.prefix(pixels, states[rows], config.instruction)
         times = config.flow_times * len(rows)
         noise = torch.randn(times, *targets.shape[1:], generator=draw)
-        time = torch.rand(times, generator=draw) ** config.time_power
+        # Most weight on early times: there the actions have to come from the picture, later the noise gives them away.
+        time = torch.rand(times, generator=draw).square()
         return {"vla_loss": vla.head.loss(tokens, mask, targets[rows], valid[rows], noise, time)}
 
     return fit(vla, config.fit_vla, len(frames), loss_of, "vla", seed)
@@ -38,6 +41,15 @@ def vary(pixels: Tensor, brightness: float, generator: torch.Generator) -> Tenso
     """Pixels (N, cameras, 3, h, w) in [-1, 1], each picture by up to a relative change brighter or darker."""
     factor = 1.0 + brightness * (2.0 * torch.rand(*pixels.shape[:2], 1, 1, 1, generator=generator) - 1.0)
     return (pixels + 1.0) * factor - 1.0
+
+
+def shifted(pixels: Tensor, most: int, generator: torch.Generator) -> Tensor:
+    """Pixels (N, cameras, 3, h, w), each picture moved by up to `most` pixels along both axes, its edge repeated."""
+    height, width = pixels.shape[-2:]
+    padded = functional.pad(pixels.flatten(0, 1), (most,) * 4, mode="replicate")
+    corners = torch.randint(0, 2 * most + 1, (len(padded), 2), generator=generator).tolist()
+    cut = [picture[:, y : y + height, x : x + width] for picture, (y, x) in zip(padded, corners)]
+    return torch.stack(cut).reshape(pixels.shape)
 
 
 @torch.no_grad()

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-pytest.importorskip("rlt_ros.msg", reason="the interfaces of rlt_ros are not built")
-if shutil.which("ros2") is None:
-    pytest.skip("no ros2 command on PATH", allow_module_level=True)
-
-from graph import Graph
+try:
+    from graph import Graph
+except ImportError:  # no ROS here: nothing in this folder can run
+    Graph = None
+collect_ignore_glob = [] if Graph is not None and shutil.which("ros2") else ["test_*.py"]
 
 QUICK_LEARNER = {
     "warmup_episodes": 2,

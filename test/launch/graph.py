@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,9 @@ class Graph:
     def node(self, name: str) -> psutil.Process | None:
         """The process of a node, None while it does not run."""
         for process in psutil.Process(self.process.pid).children(recursive=True):
-            if f"__node:={name}" in process.cmdline():
-                return process
+            with suppress(psutil.Error):  # it may be about to end
+                if f"__node:={name}" in process.cmdline():
+                    return process
         return None
 
     def send(self, number: signal.Signals, whole_group: bool = False) -> None:

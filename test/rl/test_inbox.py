@@ -97,6 +97,16 @@ def test_after_a_restart_everything_acknowledged_is_there_and_nothing_twice(tmp_
     assert [entry.id for entry in Journal(tmp_path)] == list(range(1, 51))
 
 
+def test_after_a_restart_senders_can_be_told_how_far_their_streams_came(tmp_path):
+    first, _ = started(tmp_path)
+    receive(first, rows(4, stream="a"))
+    receive(first, rows(2, stream="b"))
+    assert first.taken_up() and first.flush()
+    again, _ = started(tmp_path)
+    assert {ack.stream: ack.ack_id for ack in again.taken_up()} == {"a": 4, "b": 2}
+    assert again.flush() == []
+
+
 def test_rows_behind_a_gap_are_not_acknowledged_and_gone_after_a_restart(tmp_path):
     made = rows(4)
     inbox, _ = started(tmp_path)

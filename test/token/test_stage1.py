@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from stage1_example import CONFIG, observation
+
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.config import SimConfig
 from rlt_ros.sim.peg import PegInsertion
@@ -13,8 +15,7 @@ from rlt_ros.token.config import PRESETS, FitConfig, Stage1Config
 from rlt_ros.token.demonstrate import demonstrations
 from rlt_ros.token.extractor import FeatureExtractor
 from rlt_ros.token.stage1 import run_stage1, train
-from rlt_ros.token.train_vla import vary
-from stage1_example import CONFIG, observation
+from rlt_ros.token.train_vla import shifted, vary
 
 SMALL = replace(
     CONFIG,
@@ -85,6 +86,17 @@ def test_brightness_is_varied_within_its_bounds():
     assert (varied.flatten(2).std(dim=-1) < 1e-6).all()
     factor = (varied[:, :, 0, 0, 0] + 1) / 1.5
     assert 0.9 <= factor.min() < 0.93 and 1.07 < factor.max() <= 1.1
+
+
+def test_a_shift_moves_whole_pictures_by_whole_pixels():
+    pixels = torch.zeros(40, 2, 3, 9, 9)
+    pixels[:, :, :, 4, 4] = 1.0
+    moved = shifted(pixels, 2, torch.Generator().manual_seed(0))
+    assert moved.shape == pixels.shape
+    places = torch.nonzero(moved[:, :, 0])[:, 2:]
+    assert len(places) == 80 and set(places.flatten().tolist()) == {2, 3, 4, 5, 6}
+    assert torch.equal(moved[:, :, 0], moved[:, :, 2])
+    assert torch.equal(shifted(pixels, 0, torch.Generator().manual_seed(0)), pixels)
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -1,5 +1,6 @@
 """Where Stage 1 is cached, and the command around it (field reports A17, C16)."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,14 @@ def test_the_second_waits_for_the_first(tmp_path):
         assert first.stdout.read() == "done\n"
     assert first.wait() == 0
     assert lines == [f"stage1: another process trains {path}; waiting for it"]
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    command = [sys.executable, "-m", "rlt_ros.token.stage1_cli", "--preset", "smoke", "--output", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline().startswith("stage1: demonstrations ")
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    assert errors == "stage1: interrupted; nothing was written\n"
+    assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]

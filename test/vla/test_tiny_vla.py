@@ -12,6 +12,9 @@ from rlt_ros.vla.contract import TokenKind, VLAInput
 from rlt_ros.vla.tiny import TinyVLA
 from rlt_ros.vla.words import word_rows
 
+GOLDEN_TOKENS = [-0.00095, -0.15295, -0.30752]
+GOLDEN_REFERENCE = [-0.5149, 0.77745, -0.18384]
+
 
 @pytest.fixture(scope="module")
 def vla():
@@ -128,3 +131,15 @@ def test_words_have_the_same_rows_in_every_process():
 def test_input_check_needs_no_model():
     batch = VLAInput({"front": np.zeros((1, 8, 8, 3), np.uint8)}, np.zeros((1, 3), np.float32), "go")
     batch.check(["front"], (8, 8), 3)
+
+
+def test_the_output_is_what_it_was_when_checkpoints_were_made():
+    """Field report B15: weights may load without an error and still mean something else."""
+    small = TinyVLA(TinyConfig(width=16, layers=1, flow_layers=1, heads=2, readout=4, image_size=32)).eval()
+    with torch.no_grad():
+        for number, parameter in enumerate(small.parameters()):
+            ramp = torch.arange(parameter.numel(), dtype=torch.float64).reshape(parameter.shape)
+            parameter.copy_((0.3 * torch.sin(ramp * 0.7 + number)).float())
+    out = small.infer(example(small, 1), [1])
+    torch.testing.assert_close(out.tokens[0, 0, :3], torch.tensor(GOLDEN_TOKENS), atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(out.reference[0, 0, :3], torch.tensor(GOLDEN_REFERENCE), atol=1e-4, rtol=1e-3)
