@@ -154,9 +154,9 @@ class ExecutedStep:
 
     action: float32 (A,), what the driver of this step asked for, the gripper as it is held: what is learned from.
     sent: float32 (A,), recomputed from the command that left the safety module; differs where that limited it.
-    chunk_id: features_id of the chunk that it came from (0 if none), chunk_index its row there. remaining: steps left in
-    the queue after this one; 0 means that the next observation needs a decision. commanded: a command with this stamp
-    went to the controller.
+    chunk_id: features_id of the chunk that it came from (0 if none), chunk_index its row there. remaining: steps left
+    in the queue after this one; 0 means that the next observation needs a decision. commanded: a command with this
+    stamp went to the controller.
     reset_done: the next observation is the first of the next episode. reason: why it held, else empty.
     """
 

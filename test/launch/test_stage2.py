@@ -140,6 +140,6 @@ def test_an_existing_run_directory_is_refused_at_start(stage2: Start, tmp_path: 
 
 
 def test_the_real_robot_needs_a_checkpoint(stage2: Start) -> None:
-    graph = stage2(robot="franka", checkpoint="")
+    graph = stage2(robot="franka", checkpoint=None)
     assert graph.end(60) == 1
     assert "checkpoint:=DIR" in graph.text and "ros2 run rlt_ros stage1" in graph.text
