@@ -35,7 +35,8 @@ class Graph:
         self.domain = new_domain()
         self.log = log
         self.run_dir = Path(str(arguments["run_dir"]))
-        command = ["ros2", "launch", "rlt_ros", launch_file, *(f"{k}:={v}" for k, v in arguments.items() if v is not None)]
+        given = [f"{name}:={value}" for name, value in arguments.items() if value is not None]
+        command = ["ros2", "launch", "rlt_ros", launch_file, *given]
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
         env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
         self._output = log.open("w")
