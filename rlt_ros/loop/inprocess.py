@@ -240,7 +240,7 @@ def _parser() -> argparse.ArgumentParser:
     result.add_argument("--checkpoint", required=True, help="directory of the Stage-1 checkpoint")
     result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
     result.add_argument("--minutes", type=float, default=7.0, help="practice, minutes of robot time (default: 7)")
-    result.add_argument("--eval-episodes", type=int, default=50, help="of each of the three evaluations (default: 50)")
+    result.add_argument("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")
     result.add_argument("--seed", type=int, default=1, help="of everything (default: 1)")
     result.add_argument("--report-every", type=int, default=20, help="episodes between status lines (default: 20)")
     return result

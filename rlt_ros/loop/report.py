@@ -15,6 +15,7 @@ TITLES = {
     "base": "base VLA",
     "base_with_noise": "base VLA with the exploration noise",
     "final": "learned actor",
+    "final_with_noise": "learned actor with the exploration noise",
 }
 
 

@@ -1,4 +1,4 @@
-"""The plan of a run: practise, then evaluate three drivers on the same start states."""
+"""The plan of a run: practise, then evaluate each driver on the same start states."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ EVALUATIONS: dict[str, tuple[Mode, bool]] = {
     "base": (Mode.VLA, False),
     "base_with_noise": (Mode.VLA, True),
     "final": (Mode.RL, False),
+    "final_with_noise": (Mode.RL, True),
 }
 """Name of an evaluation: who drives the critical phase, and whether the held exploration noise is added."""
 
@@ -29,7 +30,7 @@ class SessionConfig:
     practice_minutes: float = 7.0  # robot time of practice, counted in control steps
     control_rate: float = 20.0  # Hz
     max_episodes: int = 0  # practice ends after so many, whatever the time; 0: no limit
-    eval_episodes: int = 50  # of each of the three evaluations
+    eval_episodes: int = 50  # of each evaluation
     warmup_episodes: int = 20  # labelled practice episodes that the VLA drives, with noise
     time_limit: int = 100  # steps that a failure counts as
     seed: int = 0  # of the start states

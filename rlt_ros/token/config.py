@@ -14,9 +14,9 @@ class TokenConfig:
     dim: int = 64  # Z, length of z_rl
     width: int = 64  # of encoder and decoder; tokens are projected to it
     heads: int = 4  # attention heads
-    layers: int = 2  # of the encoder and of the decoder
+    layers: int = 1  # of the encoder and of the decoder
     mlp_ratio: int = 2  # hidden width of a layer's MLP over the width
-    narrow: int = 16  # values of each place in the linear readout
+    narrow: int = 32  # values of each place in the linear readout
     context_dropout: float = 0.5  # probability that a sample's decoder sees no earlier token, only z_rl
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Stage1Config:
     shift: int = 3  # pixels, largest shift of a picture along each axis in training
     vla: TinyConfig = field(default_factory=TinyConfig)
     token: TokenConfig = field(default_factory=TokenConfig)
-    fit_vla: FitConfig = field(default_factory=lambda: FitConfig(steps=1200, batch=32, rate=2e-3))
+    fit_vla: FitConfig = field(default_factory=lambda: FitConfig(steps=1300, batch=32, rate=2e-3))
     fit_token: FitConfig = field(default_factory=lambda: FitConfig(steps=500, batch=64))
 
 

@@ -25,8 +25,10 @@ class RLToken(nn.Module):
 
     Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended
     last; z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
-    Beyond the paper, e_rl starts from a linear readout of all places and z_rl reaches every place of the decoder
-    directly: four attention heads are slow to fetch 33 places (error from z alone after 400 steps .109, so .021).
+    Beyond the paper, a linear readout of all places enters e_rl and z_rl, and z_rl reaches every place of the decoder
+    directly: four attention heads are slow to fetch 33 places. Measured after 400 steps: error from z alone .109
+    without any of it, .011 without the readout into z_rl, .008 so; a linear probe of z finds the hole's offset to
+    1.16 mm without the readout, to .81 mm so.
     The agent gets z_rl with mean 0 and deviation 1 over the demonstrations (`standardise`).
     """
 
@@ -44,7 +46,7 @@ class RLToken(nn.Module):
         self.gather = nn.Linear(length * config.narrow, width)
         self.encoder = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
         self.squeeze = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, config.dim))
-        self.bound = nn.LayerNorm(config.dim, elementwise_affine=False)
+        self.direct = nn.Linear(length * config.narrow, config.dim)
         self.widen = nn.Linear(config.dim, width)
         self.spread = nn.Sequential(
             nn.Linear(config.dim, length * config.narrow),
@@ -116,7 +118,7 @@ class RLToken(nn.Module):
         bias = attention_bias(torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1))[:, None, None]
         for block in self.encoder:
             x = block(x, bias)
-        return (self.bound(self.squeeze(x[:, -1])) - self.shift) / self.scale
+        return (self.squeeze(x[:, -1]) + self.direct(places) - self.shift) / self.scale
 
 
 @lru_cache

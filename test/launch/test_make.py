@@ -28,5 +28,5 @@ def test_make_demo_passes_launch_arguments_on(checkpoint: Path, quick: Path, tmp
     assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
     summary = json.loads((run_dir / "summary.json").read_text())
     assert summary["seed"] == 7
-    assert all(summary[name]["episodes"] == 1 for name in ("base", "base_with_noise", "final"))
+    assert all(summary[name]["episodes"] == 1 for name in ("base", "base_with_noise", "final", "final_with_noise"))
     assert summary["robot_time_s"] >= 6.0

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from graph import Graph, Listener
 from sensor_msgs.msg import CameraInfo, Image, JointState
@@ -69,7 +70,7 @@ def test_a_short_session_learns_reports_and_ends_by_itself(stage2: Start, listen
 def check_summary(run_dir: Path) -> None:
     summary = json.loads((run_dir / "summary.json").read_text())
     assert summary["seed"] == 1
-    for name in ("base", "base_with_noise", "final"):
+    for name in ("base", "base_with_noise", "final", "final_with_noise"):
         score = summary[name]
         assert score["episodes"] == 2 and 0 <= score["successes"] <= 2 and 0 < score["mean_steps"] <= 30
     assert summary["transitions"]["published"] == summary["transitions"]["received"] > 40
@@ -143,3 +144,18 @@ def test_the_real_robot_needs_a_checkpoint(stage2: Start) -> None:
     graph = stage2(robot="franka", checkpoint=None)
     assert graph.end(60) == 1
     assert "checkpoint:=DIR" in graph.text and "ros2 run rlt_ros stage1" in graph.text
+
+
+def test_a_scripted_person_who_helps_is_learned_from_step_by_step(stage2: Start, quick: Path) -> None:
+    teleop = "/**/teleop"
+    parameters = yaml.safe_load(quick.read_text())
+    parameters[teleop]["ros__parameters"] |= {"intervention": 1.0, "patience": 4, "correction": 9}
+    quick.write_text(yaml.safe_dump(parameters))
+    graph = stage2(practice_minutes=0.15, eval_episodes=1)
+    graph.wait_for(lambda: (graph.run_dir / "summary.json").exists(), 240, "the summary")
+    assert graph.end() == 0
+    assert TRACEBACK not in graph.text and "was refused" not in graph.text
+    human = msg.ExecutedStep.HUMAN
+    drivers = [row.drivers[: row.valid_horizon].tolist() for row in Journal(graph.run_dir / "transitions")]
+    assert any(human in row and set(row) != {human} for row in drivers), "hand-over inside a window, step by step"
+    assert any(row.count(human) >= 5 for row in drivers)

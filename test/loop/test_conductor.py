@@ -76,13 +76,13 @@ def test_a_phase_that_has_begun_under_an_older_chunk_has_no_steps_yet() -> None:
 def test_the_next_plan_starts_the_reset_and_the_last_one_holds() -> None:
     run = Run(practice_minutes=0.0)
     run.step(Request.RESET)
-    for stage in ("base", "base_with_noise", "final"):
+    for stage in ("base", "base_with_noise", "final", "final_with_noise"):
         assert run.conductor.session.progress.stage == stage
         run.step()
         run.step(Request.BEGIN)
         run.step()
         run.step(Request.SUCCESS)
-        if stage != "final":
+        if stage != "final_with_noise":
             assert run.step().mode.mode is Mode.RESET
     assert run.conductor.finished
     assert run.step().mode.mode is Mode.HOLD

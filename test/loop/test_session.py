@@ -22,12 +22,12 @@ def run(made: Session, label: Label = Label.SUCCESS, steps: int = 30, robot_step
     return plans
 
 
-def test_practice_then_three_evaluations_on_the_same_fresh_start_states() -> None:
+def test_practice_then_the_evaluations_on_the_same_fresh_start_states() -> None:
     plans = run(session())
     stages = [p.stage for p in plans]
-    assert stages == ["practice"] * 10 + ["base"] * 3 + ["base_with_noise"] * 3 + ["final"] * 3
+    assert stages == ["practice"] * 10 + ["base"] * 3 + ["base_with_noise"] * 3 + ["final"] * 3 + ["final_with_noise"] * 3
     seeds = {stage: [p.reset_seed for p in plans if p.stage == stage] for stage in set(stages)}
-    assert seeds["base"] == seeds["base_with_noise"] == seeds["final"]
+    assert seeds["base"] == seeds["base_with_noise"] == seeds["final"] == seeds["final_with_noise"]
     assert len(set(seeds["base"])) == 3 and not set(seeds["base"]) & set(seeds["practice"])
     assert len(set(seeds["practice"])) == 10
 
@@ -41,6 +41,7 @@ def test_who_drives_in_each_stage() -> None:
         ("base", Mode.VLA, False, False, True),
         ("base_with_noise", Mode.VLA, True, False, True),
         ("final", Mode.RL, False, False, True),
+        ("final_with_noise", Mode.RL, True, False, True),
     }
     assert [p.policy for p in plans[:4]] == [Mode.VLA, Mode.VLA, Mode.RL, Mode.RL]
 
@@ -57,12 +58,13 @@ def test_the_vla_practises_until_the_gate_opens() -> None:
 
 def test_failures_count_as_the_time_limit() -> None:
     made = session(practice_minutes=0.0, eval_episodes=2)
-    for label, steps in ((Label.SUCCESS, 20), (Label.FAILURE, 55)) * 3:
+    for label, steps in ((Label.SUCCESS, 20), (Label.FAILURE, 55)) * 4:
         made.next_episode()
         made.ended(label, steps, 0)
     assert made.next_episode() is None
     assert made.results() == {
-        name: {"episodes": 2, "successes": 1, "mean_steps": 60.0} for name in ("base", "base_with_noise", "final")
+        name: {"episodes": 2, "successes": 1, "mean_steps": 60.0}
+        for name in ("base", "base_with_noise", "final", "final_with_noise")
     }
 
 
