@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rlt_ros.rl import losses
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.flat import Optimised, flatten
 from rlt_ros.rl.networks import Actor, CriticEnsemble
 from rlt_ros.rl.replay import Batch
+from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
 

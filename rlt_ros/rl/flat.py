@@ -5,7 +5,7 @@ At these sizes a step over ten separate tensors costs as much as half of the mul
 
 from __future__ import annotations
 
-from rlt_ros.rl.backend import torch
+from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
 

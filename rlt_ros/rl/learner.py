@@ -9,7 +9,6 @@ from typing import Any
 
 from rlt_ros.rl import stats
 from rlt_ros.rl.agent import Agent
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.gate import Gate, Progress
@@ -19,6 +18,7 @@ from rlt_ros.rl.stats import LearnerStats, Probes
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
 from rlt_ros.rl.weights import checksum, pack
+from rlt_ros.tensor import torch
 from rlt_ros.types import Label, PolicyWeights, Transition
 
 

@@ -5,7 +5,7 @@ B rows, K critics, C steps, d dimensions that the policy decides. gamma is per c
 
 from __future__ import annotations
 
-from rlt_ros.rl.backend import torch
+from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
 nn = torch.nn

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
+from rlt_ros.tensor import torch
 from rlt_ros.types import Features
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.features import FeatureStore
 from rlt_ros.rl.rows import check_known
+from rlt_ros.tensor import torch
 from rlt_ros.types import Driver, Label, Transition
 
 Tensor = torch.Tensor

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rlt_ros.rl import losses
 from rlt_ros.rl.agent import Agent
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.replay import Batch
+from rlt_ros.tensor import torch
 
 PROBE_ROWS = 256
 PROBE_ACTIONS = 8

@@ -11,11 +11,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from rlt_ros.rl.agent import Agent, load_strictly
-from rlt_ros.rl.backend import torch
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
 from rlt_ros.rl.policy import PolicyNet
 from rlt_ros.strict import ConfigError, build
+from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyWeights
 
 NETWORKS = ("actor", "ema")

@@ -25,7 +25,8 @@ def run(made: Session, label: Label = Label.SUCCESS, steps: int = 30, robot_step
 def test_practice_then_the_evaluations_on_the_same_fresh_start_states() -> None:
     plans = run(session())
     stages = [p.stage for p in plans]
-    assert stages == ["practice"] * 10 + ["base"] * 3 + ["base_with_noise"] * 3 + ["final"] * 3 + ["final_with_noise"] * 3
+    evaluations = [name for name in ("base", "base_with_noise", "final", "final_with_noise") for _ in range(3)]
+    assert stages == ["practice"] * 10 + evaluations
     seeds = {stage: [p.reset_seed for p in plans if p.stage == stage] for stage in set(stages)}
     assert seeds["base"] == seeds["base_with_noise"] == seeds["final"] == seeds["final_with_noise"]
     assert len(set(seeds["base"])) == 3 and not set(seeds["base"]) & set(seeds["practice"])
