@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import cv2
 import numpy as np
 from cv_bridge import CvBridge, CvBridgeError
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
@@ -14,6 +13,7 @@ from geometry_msgs.msg import Pose as PoseMessage
 from sensor_msgs.msg import Image, JointState
 
 from rlt_ros import msg
+from rlt_ros.data.images import square
 from rlt_ros.nodes.convert import BadMessage, bytes_field, floats, header, stamp_of, vector
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode, RobotState
@@ -45,15 +45,6 @@ def image_from_message(m: Image, size: int | None = None) -> np.ndarray:
     except (CvBridgeError, KeyError, TypeError, ValueError) as error:
         raise BadMessage(f"image encoding {m.encoding!r} cannot be turned into rgb8: {error}") from error
     return np.ascontiguousarray(rgb) if size is None else square(rgb, size)
-
-
-def square(rgb: np.ndarray, size: int) -> np.ndarray:
-    """Centre square of an image, resized to (size, size, 3)."""
-    height, width = rgb.shape[:2]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    crop = rgb[top : top + side, left : left + side]
-    return crop if side == size else cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA)
 
 
 def pose_from_message(m: PoseMessage) -> Pose:
