@@ -76,7 +76,10 @@ class Agent:
     def target_values(self, batch: Batch) -> Tensor:
         """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
         c = self.config
-        chunk = self._noisy(self.actor(batch.next_state, self.policy_part(batch.next_reference)))
+        chunk = self.actor(batch.next_state, self.policy_part(batch.next_reference))
+        if c.target_noise > 0.0:
+            noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
+            chunk = (chunk + noise).clamp_(-1.0, 1.0)
         members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
         bootstrap = losses.pessimistic(self.target(batch.next_state, chunk, members))
         target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)
@@ -92,13 +95,6 @@ class Agent:
         """Values of other whole chunks (B, C, d) at the same states, (K, B)."""
         return self.critic(batch.state, chunk)
 
-    def _noisy(self, chunk: Tensor) -> Tensor:
-        c = self.config
-        if c.target_noise == 0.0:
-            return chunk
-        noise = losses.held_noise(chunk, c.target_noise, c.target_noise_clip, c.noise_hold, self.generator)
-        return (chunk + noise).clamp(-1.0, 1.0)
-
     def _update_critic(self, batch: Batch) -> UpdateInfo:
         target = self.target_values(batch)
         values = self.q(batch)
@@ -109,7 +105,7 @@ class Agent:
 
     def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
         bc, chunk = self._bc(batch)
-        loss = self.config.bc_beta * bc - self.q_of(batch, self._noisy(chunk)).mean()
+        loss = self.config.bc_beta * bc - self.q_of(batch, chunk).mean()
         self._trained["actor"].descend(loss)
         self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
         return loss.detach(), bc.detach()

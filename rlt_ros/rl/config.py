@@ -44,7 +44,7 @@ class AgentConfig:
     # Critic (Eq. 3)
     critics: int = 3  # members of the ensemble; the actor climbs their mean
     target_critics: int = 2  # random members whose minimum is the target (REDQ)
-    target_noise: float = 0.1  # sigma of the policy's noise in target and actor loss, held as in the rollout
+    target_noise: float = 0.1  # sigma of target smoothing, the only noise in the target (TD3)
     target_noise_clip: float = 0.2  # bound of that noise
     tau: float = 0.005  # Polyak step of the target ensemble, per critic update
 

@@ -43,16 +43,10 @@ def bc_loss(chunk: Tensor, target: Tensor) -> Tensor:
     return (chunk - target).square().sum(dim=(1, 2)).mean()
 
 
-def held_noise(like: Tensor, sigma: float, bound: float, hold: int, generator: torch.Generator) -> Tensor:
-    """Clipped Gaussian for chunks (B, C, d), one sample held for `hold` steps as in the rollout.
-
-    Noise of another shape would ask the critic about chunks that no row has: the mean of a policy lies far from all the
-    chunks it has executed with held noise, and a bootstrap from there feeds on its own error. Drawn on the CPU so that
-    every device sees the same.
-    """
-    rows, steps, dims = like.shape
-    drawn = torch.randn((rows, -(-steps // hold), dims), generator=generator) * sigma
-    return drawn.clamp_(-bound, bound).repeat_interleave(hold, dim=1)[:, :steps].to(like.device)
+def smoothing_noise(like: Tensor, sigma: float, bound: float, generator: torch.Generator) -> Tensor:
+    """Clipped Gaussian of TD3, the only noise in the target, drawn on the CPU so that every device sees the same."""
+    noise = torch.randn(like.shape, generator=generator) * sigma
+    return noise.clamp_(-bound, bound).to(like.device)
 
 
 def completed(executed: Tensor, valid: Tensor, chunk: Tensor) -> Tensor:

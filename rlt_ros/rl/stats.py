@@ -95,7 +95,6 @@ def action_sensitivity(agent: Agent, batch: Batch, chunk: torch.Tensor, generato
     towards the action is noise and so is the actor's gradient (`method.md` 12c).
     """
     sigma = agent.config.rollout_noise
-    hold = agent.config.noise_hold
-    noisy = [chunk + losses.held_noise(chunk, sigma, 3.0 * sigma, hold, generator) for _ in range(PROBE_ACTIONS)]
+    noisy = [chunk + losses.smoothing_noise(chunk, sigma, 3.0 * sigma, generator) for _ in range(PROBE_ACTIONS)]
     values = torch.stack([agent.q_of(batch, each.clamp(-1.0, 1.0)).mean(dim=0) for each in noisy])
     return float(values.std(dim=0).mean())

@@ -108,7 +108,7 @@ def test_noise_in_the_target_is_the_smoothing_alone():
     agent, batch = agent_and_batch(target_critics=3)
     twin = Agent(agent.config, DIMS)
     chunk = twin.actor(batch.next_state, twin.policy_part(batch.next_reference))
-    noise = losses.held_noise(chunk, 0.1, 0.2, agent.config.noise_hold, twin.generator)
+    noise = losses.smoothing_noise(chunk, 0.1, 0.2, twin.generator)
     values = twin.target(batch.next_state, (chunk + noise).clamp(-1, 1)).min(0).values
     wanted = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, values, agent.config.gamma)
     torch.testing.assert_close(agent.target_values(batch), wanted)
@@ -160,7 +160,7 @@ def test_critic_step_leaves_the_actor_alone_and_moves_the_target_by_tau():
 
 
 def test_actor_loss_is_beta_times_the_sum_minus_the_mean_of_the_critics():
-    agent, batch = agent_and_batch(reference_dropout=0.0, bc_beta=0.3, target_noise=0.0)
+    agent, batch = agent_and_batch(reference_dropout=0.0, bc_beta=0.3)
     reference = agent.policy_part(batch.reference)
     chunk = agent.actor(batch.state, reference)
     wanted = torch.where(batch.human.unsqueeze(2) > 0, agent.policy_part(batch.action), reference)

@@ -58,15 +58,19 @@ def test_bc_target_follows_the_human_step_by_step():
     assert losses.bc_target(reference, action, human)[0, :, 0].tolist() == [0.0, 1.0, 1.0, 0.0]
 
 
-def test_held_noise_is_clipped_held_and_reproducible():
-    like = torch.zeros(500, 10, 6)
-    noise = losses.held_noise(like, 0.1, 0.2, 5, torch.Generator().manual_seed(3))
-    again = losses.held_noise(like, 0.1, 0.2, 5, torch.Generator().manual_seed(3))
+def test_smoothing_noise_is_clipped_and_reproducible():
+    like = torch.zeros(1000)
+    noise = losses.smoothing_noise(like, 0.1, 0.2, torch.Generator().manual_seed(3))
+    again = losses.smoothing_noise(like, 0.1, 0.2, torch.Generator().manual_seed(3))
     assert noise.abs().max().item() == pytest.approx(0.2)
     assert 0.08 < noise.std().item() < 0.11
     assert torch.equal(noise, again)
-    assert torch.equal(noise[:, 0], noise[:, 4]) and not torch.equal(noise[:, 4], noise[:, 5])
-    assert losses.held_noise(like[:, :7], 0.1, 0.2, 5, torch.Generator()).shape == (500, 7, 6)
+
+
+def test_a_short_window_goes_on_with_the_other_chunk():
+    executed, other = torch.ones(1, 3, 2), torch.full((1, 3, 2), 7.0)
+    whole = losses.completed(executed, torch.tensor([[1.0, 1.0, 0.0]]), other)
+    assert whole[0, :, 0].tolist() == [1.0, 1.0, 7.0]
 
 
 def test_dropout_takes_whole_rows_and_leaves_the_argument_alone():
