@@ -26,9 +26,7 @@ class RLToken(nn.Module):
     Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended
     last; z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
     Beyond the paper, a linear readout of all places enters e_rl and z_rl, and z_rl reaches every place of the decoder
-    directly: four attention heads are slow to fetch 33 places. Measured after 400 steps: error from z alone .109
-    without any of it, .011 without the readout into z_rl, .008 so; a linear probe of z finds the hole's offset to
-    1.16 mm without the readout, to .81 mm so.
+    directly: four attention heads are slow to fetch 33 places, and training here lasts some hundred steps.
     The agent gets z_rl with mean 0 and deviation 1 over the demonstrations (`standardise`).
     """
 

@@ -86,7 +86,7 @@ class FlowHead(nn.Module):
     def prefix(self, tokens: Tensor, mask: Tensor) -> Prefix:
         """Prepare tokens (N, M, width) with mask bool (N, M); padding has no part in anything.
 
-        The linear readout knows places: it finds the hole after a few hundred steps, attention alone after thousands.
+        The linear readout knows places; attention alone has to learn them first.
         """
         narrow = torch.where(mask[..., None], self.narrow(tokens), 0.0).flatten(1)
         chunk = mask.new_ones(len(mask), self.config.horizon // self.config.steps_per_token)
