@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlt_ros.loop.phase import PhaseMachine
-from rlt_ros.loop.session import Session
+from rlt_ros.loop.session import PRACTICE, Session
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
 
 
@@ -34,6 +34,11 @@ class Conductor:
     def finished(self) -> bool:
         """Every episode of the session has ended."""
         return self._finished
+
+    @property
+    def evaluating(self) -> bool:
+        """The episode under way is an evaluation: help would make it invalid."""
+        return self.session.progress.stage != PRACTICE
 
     @property
     def executed(self) -> ExecutedStep | None:

@@ -123,7 +123,9 @@ class InProcess:
             return [Request.RESET]
         if phase is Phase.LABELLED:
             return []  # the session's next plan has begun the reset
-        return self._parts.operator.decide(truth, phase, self.conductor.steps_in_phase, self.conductor.machine.mode)
+        conductor = self.conductor
+        mode, may_help = conductor.machine.mode, not conductor.evaluating
+        return self._parts.operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)
 
     # one decision
 

@@ -51,7 +51,7 @@ class Extractor(Protocol):
 class Operator(Protocol):
     """The person at the switch (`sim.operator.ScriptedOperator`)."""
 
-    def decide(self, truth: Any, phase: Phase, steps_in_phase: int, mode: Mode) -> list[Request]:
+    def decide(self, truth: Any, phase: Phase, steps_in_phase: int, mode: Mode, may_help: bool) -> list[Request]:
         """Buttons to press at one observation."""
 
 

@@ -19,7 +19,7 @@ from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.expert import Expert
 from rlt_ros.sim.operator import OperatorConfig, ScriptedOperator
 from rlt_ros.sim.truth import Truth
-from rlt_ros.types import Driver, ExecutedStep, Phase, PolicyMode
+from rlt_ros.types import Driver, ExecutedStep, Mode, Phase, PolicyMode
 
 if TYPE_CHECKING:
     from rlt_ros.nodes.teleop import TeleopNode
@@ -83,10 +83,11 @@ class ScriptedPerson:
             return []
         phase = conductor.machine.phase
         if phase is Phase.IDLE:
-            return [Request.RESET]
+            return [] if conductor.machine.mode is Mode.RESET else [Request.RESET]
         if phase is Phase.LABELLED:
             return []  # the session's next plan has begun the reset
-        return self._operator.decide(truth, phase, conductor.steps_in_phase, conductor.machine.mode)
+        mode, may_help = conductor.machine.mode, not conductor.evaluating
+        return self._operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)
 
     def drive(self, word: PolicyMode, executed: ExecutedStep | None) -> None:
         """Send one step towards the hole where the person has taken over."""

@@ -49,15 +49,18 @@ class ScriptedOperator:
         self._given_back = Mode.VLA
         self._until: int | None = None
 
-    def decide(self, truth: Truth, phase: Phase, steps_in_phase: int, mode: Mode = Mode.RL) -> list[Request]:
+    def decide(
+        self, truth: Truth, phase: Phase, steps_in_phase: int, mode: Mode = Mode.RL, may_help: bool = True
+    ) -> list[Request]:
         """Requests at one observation, in the order in which they are to be made; called once per observation.
 
-        steps_in_phase: control steps executed since the phase began. mode: who drives now.
+        steps_in_phase: control steps executed since the phase began. mode: who drives now. may_help: false in an
+        evaluation.
         """
         if phase == Phase.APPROACH:
             return self._approach(truth, steps_in_phase)
         if phase == Phase.CRITICAL:
-            return self._critical(truth, steps_in_phase, mode)
+            return self._critical(truth, steps_in_phase, mode if may_help else None)
         return [Request.RESET] if phase == Phase.LABELLED else []
 
     def _approach(self, truth: Truth, steps: int) -> list[Request]:
@@ -67,7 +70,7 @@ class ScriptedOperator:
         self._until = None
         return [Request.BEGIN]
 
-    def _critical(self, truth: Truth, steps: int, mode: Mode) -> list[Request]:
+    def _critical(self, truth: Truth, steps: int, mode: Mode | None) -> list[Request]:
         label = self._label(truth, steps)
         if label is not None:
             return [*self._hand_back(), label]

@@ -89,7 +89,9 @@ class PointOperator:
     def __init__(self, helps: bool = False) -> None:
         self.helps = helps
 
-    def decide(self, truth: Offset, phase: Phase, steps_in_phase: int, mode: Mode) -> list[Request]:
+    def decide(
+        self, truth: Offset, phase: Phase, steps_in_phase: int, mode: Mode, may_help: bool = True
+    ) -> list[Request]:
         if phase is Phase.APPROACH:
             return [Request.BEGIN] if steps_in_phase >= 3 else []
         if truth.success:

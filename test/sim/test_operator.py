@@ -98,3 +98,10 @@ def test_intervention_probability_and_seed() -> None:
 def test_probability_is_checked() -> None:
     with pytest.raises(ValueError, match=r"intervention is 1\.5"):
         OperatorConfig(intervention=1.5)
+
+
+def test_nobody_helps_in_an_evaluation() -> None:
+    operator = ScriptedOperator(OperatorConfig(intervention=1.0, patience=5))
+    operator.decide(NEAR, Phase.APPROACH, 0)
+    assert operator.decide(STUCK, Phase.CRITICAL, 60, Mode.VLA, may_help=False) == []
+    assert operator.decide(STUCK, Phase.CRITICAL, 61, Mode.VLA) == [Request.MODE_HUMAN]
