@@ -110,11 +110,13 @@ class Listener:
         self._executor.add_node(self.node)
         self.received: dict[str, list[Any]] = {topic: [] for topic in topics}
         for topic, (kind, profile) in topics.items():
-            self.node.create_subscription(kind, topic, self.received[topic].append, profile or qos.STEP)
+            self.node.create_subscription(kind, topic, self.received[topic].append, profile or qos.TRANSITIONS)
 
     def spin(self, seconds: float = 0.05) -> bool:
         """Receive for a moment; always True, so that it can stand in a condition."""
         self._executor.spin_once(timeout_sec=seconds)
+        for _ in range(500):  # a fast graph sends more than one message in the time of one look
+            self._executor.spin_once(timeout_sec=0.0)
         return True
 
     def newest(self, topic: str) -> Any:
