@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from cv_bridge import CvBridge, CvBridgeError
-from geometry_msgs.msg import Point, PoseStamped, Quaternion
+from geometry_msgs.msg import Point, PoseStamped, Quaternion, WrenchStamped
 from geometry_msgs.msg import Pose as PoseMessage
 from sensor_msgs.msg import Image, JointState
 
 from rlt_ros import msg
 from rlt_ros.data.images import square
 from rlt_ros.nodes.convert import BadMessage, bytes_field, floats, header, stamp_of, vector
+from rlt_ros.robot.config import Topics
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode, RobotState
 from rlt_ros.types import PROPRIO_NAMES, Observation
@@ -78,6 +79,16 @@ def _by_name(m: JointState, names: Sequence[str], values: Sequence[float], field
     if not np.isfinite(out).all():
         raise BadMessage(f"{field} is not finite: {out.tolist()}")
     return out
+
+
+def state_streams(topics: Topics) -> dict[str, tuple[type, str]]:
+    """Streams that `robot_state` needs: name to message type and topic, relative to the robot's namespace."""
+    return {
+        "joint_states": (JointState, topics.joint_states),
+        "current_pose": (PoseStamped, topics.current_pose),
+        "external_wrench": (WrenchStamped, topics.external_wrench),
+        "gripper_joint_states": (JointState, topics.gripper_joint_states),
+    }
 
 
 def robot_state(

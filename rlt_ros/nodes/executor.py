@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 from rclpy.task import Future
-from sensor_msgs.msg import JointState
 
 from rlt_ros import msg, srv
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
@@ -20,7 +19,7 @@ from rlt_ros.nodes.convert import (
     step_to_message,
     vector,
 )
-from rlt_ros.nodes.convert_robot import robot_state, stamped_pose
+from rlt_ros.nodes.convert_robot import robot_state, stamped_pose, state_streams
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -68,12 +67,7 @@ class ExecutorNode(ManagedNode):
 
     def _connect_robot(self) -> None:
         topics = self._robot.topics
-        streams: dict[str, tuple[Any, str]] = {
-            "joint_states": (JointState, topics.joint_states),
-            "current_pose": (PoseStamped, topics.current_pose),
-            "external_wrench": (WrenchStamped, topics.external_wrench),
-            "gripper_joint_states": (JointState, topics.gripper_joint_states),
-        }
+        streams = state_streams(topics)
         if FrankaRobotState is not None:
             streams["robot_state"] = (FrankaRobotState, topics.robot_state)
         limit = int(self._robot.limits.stale_after * 1e9)

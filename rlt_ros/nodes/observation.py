@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
-from sensor_msgs.msg import Image, JointState
+from sensor_msgs.msg import Image
 
 from rlt_ros import msg
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
-from rlt_ros.nodes.convert_robot import image_from_message, observation_to_message, robot_state
+from rlt_ros.nodes.convert_robot import image_from_message, observation_to_message, robot_state, state_streams
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.robot.config import load_robot
@@ -40,13 +39,7 @@ class ObservationNode(BaseNode):
         self._connect()
 
     def _connect(self) -> None:
-        topics = self._robot.topics
-        streams: dict[str, tuple[type, str]] = {
-            "joint_states": (JointState, topics.joint_states),
-            "current_pose": (PoseStamped, topics.current_pose),
-            "external_wrench": (WrenchStamped, topics.external_wrench),
-            "gripper_joint_states": (JointState, topics.gripper_joint_states),
-        }
+        streams = state_streams(self._robot.topics)
         streams |= {f"camera {name}": (Image, topic) for name, topic in self._robot.cameras.items()}
         names = tuple(streams)
         limit = int(self._robot.limits.stale_after * 1e9)
