@@ -81,6 +81,12 @@ class Sampler:
         if human:
             self._human.add(self._added - 1)
 
+    def restore(self, added: int, numbers: np.ndarray, human: np.ndarray) -> None:
+        """Go on from stored rows: int64 (N,) and bool (N,), in any order. added: rows since the run began."""
+        for number in np.sort(numbers[human]).tolist():
+            self._human.add(number)
+        self._added = added
+
     def draw(self, batch: int, generator: torch.Generator) -> torch.Tensor:
         """Slots, int64 (batch,), those of the human share last."""
         oldest = self._added - self.window
