@@ -28,6 +28,7 @@ from bench.rows import plain_rows, transitions
 from bench.weights import copy_weights
 from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.replay import Replay
 
 ROWS = 4000
@@ -98,6 +99,7 @@ def _ms(work: Callable[[], object], repeats: int, clock: Callable[[], float]) ->
 
 def measure(size: Size, threads: int, clock: str) -> dict[str, object]:
     """One line."""
+    keep_freed_memory()
     torch.set_num_threads(threads)
     config = AgentConfig(batch=size.batch, hidden=size.hidden, layers=size.layers, actor_after=0, threads=threads)
     dims = Dims(z=size.z)

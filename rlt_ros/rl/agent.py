@@ -81,21 +81,35 @@ class Agent:
     def target_values(self, batch: Batch) -> Tensor:
         """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
         c = self.config
-        chunk = self.actor(batch.next_state, self.policy_part(batch.next_reference))
-        if c.target_noise > 0.0:
-            noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
-            chunk = (chunk + noise).clamp_(-1.0, 1.0)
-        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
-        bootstrap = losses.pessimistic(self.target(batch.next_state, chunk, members))
         ends = batch.terminated if c.bootstrap_type == "standard" else torch.zeros_like(batch.terminated)
+        bootstrap = self._next_values(batch, torch.nonzero(ends == 0.0).squeeze(1))
         target = losses.td_target(batch.rewards, batch.valid, batch.horizon, ends, bootstrap, c.gamma)
         return target.clamp_(c.q_low, c.q_high)
 
+    def _next_values(self, batch: Batch, rows: Tensor) -> Tensor:
+        # (B,), 0 outside the rows named: what follows an outcome counts for nothing, so the networks are spared it.
+        c = self.config
+        state, reference = batch.next_state.index_select(0, rows), self.policy_part(batch.next_reference)
+        chunk = self.actor(state, reference.index_select(0, rows))
+        if c.target_noise > 0.0:
+            noise = losses.smoothing_noise(reference, c.target_noise, c.target_noise_clip, self.generator)
+            chunk = (chunk + noise.index_select(0, rows)).clamp_(-1.0, 1.0)
+        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
+        values = losses.pessimistic(self.target(state, chunk, members))
+        return torch.zeros_like(batch.horizon).index_copy_(0, rows, values)
+
     def q(self, batch: Batch) -> Tensor:
         """Values of the executed chunks, (K, B); short windows go on with what the policy would have done."""
-        with torch.no_grad():
-            own = self.actor(batch.state, self.policy_part(batch.reference))
-        return self.q_of(batch, losses.completed(self.policy_part(batch.action), batch.valid, own))
+        return self.q_of(batch, self._completed(batch))
+
+    @torch.no_grad()
+    def _completed(self, batch: Batch) -> Tensor:
+        # Only the short windows ask the policy: one row in seven, where phases last three seconds.
+        rows = torch.nonzero(batch.horizon < self.config.chunk).squeeze(1)
+        executed, reference = self.policy_part(batch.action), self.policy_part(batch.reference)
+        own = self.actor(batch.state.index_select(0, rows), reference.index_select(0, rows))
+        short = losses.completed(executed.index_select(0, rows), batch.valid.index_select(0, rows), own)
+        return executed.index_copy(0, rows, short)
 
     def q_of(self, batch: Batch, chunk: Tensor) -> Tensor:
         """Values of other whole chunks (B, C, d) at the same states, (K, B)."""

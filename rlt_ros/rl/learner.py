@@ -12,6 +12,7 @@ from rlt_ros.rl import stats
 from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.gate import Gate, Progress
 from rlt_ros.rl.replay import Replay
 from rlt_ros.rl.rows import RowSpec
@@ -49,6 +50,7 @@ class Learner:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         torch.set_num_threads(config.threads)
+        keep_freed_memory()
         self.config, self.dims, self.contract = config, dims, contract
         self.agent = Agent(config, dims)
         self.replay = Replay(config, dims)

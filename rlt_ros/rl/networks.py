@@ -42,7 +42,7 @@ class Actor(nn.Module):
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             h = nn.functional.linear(h, weight, bias)
-            h = torch.relu(h) if i < last else torch.tanh(h)
+            h = torch.relu_(h) if i < last else torch.tanh_(h)
         chunk = h.view(-1, *self.shape)
         return chunk if self._limit is None else _clamped(reference + self._limit * chunk)
 
@@ -100,7 +100,7 @@ def _members(parameter: Tensor, members: Sequence[int]) -> Tensor:
 
 def _normalised(h: Tensor) -> Tensor:
     # Without gain and shift: the weights around it do their work, and they cost four passes over the activations.
-    return torch.relu(nn.functional.layer_norm(h, h.shape[-1:]))
+    return torch.relu_(nn.functional.layer_norm(h, h.shape[-1:]))
 
 
 def _uniform(shape: Sequence[int], fan_in: int, generator: torch.Generator) -> torch.nn.Parameter:

@@ -189,7 +189,11 @@ class Replay:
         ).to(self._config.device)
 
     def _state(self, slots: Tensor) -> Tensor:
-        return torch.cat([self._z.index_select(0, slots).float(), self._proprio.index_select(0, slots)], dim=1)
+        z, proprio = self._z.index_select(0, slots), self._proprio.index_select(0, slots)
+        state = torch.empty(len(slots), z.shape[1] + proprio.shape[1])
+        state[:, : z.shape[1]] = z
+        state[:, z.shape[1] :] = proprio
+        return state
 
 
 def monte_carlo_return(row: Transition, gamma: float) -> float:
