@@ -4,10 +4,16 @@
     python -m bench.updates --z 64 --threads 1    those sizes alone
 
 One JSON line per size. Milliseconds are for one critic step, sampling and its share of the actor steps included.
-Ratios are medians over rounds in which everything takes its turn, so what else the machine does cancels:
-ratio_plain: time of the plain version over ours; ratio_plain_frozen: the same for a plain version that at least keeps
-the critics from computing their own gradients in the actor step; share_of_limit: time of the bare multiplications of
-the naive count (`bench.limit`) over ours, which can exceed one where a multiplication is spared.
+Ratios are medians over rounds in which everything takes its turn, so that what else the machine does cancels.
+
+ratio_plain: time of the plain version over ours, both float32.
+ratio_plain_frozen: the same for a plain version that at least keeps the critics from computing gradients of their own
+in the actor step.
+ratio_plain_bfloat16: time of the plain version over ours with `precision` bfloat16.
+share_of_limit: time of the bare multiplications of the naive count (`bench.limit`) over ours. It can exceed one: some
+multiplications are spared. plain_share_of_limit: over the plain version's.
+About one row in seven is a window that the end of a phase has cut, as in a phase of three seconds: they alone need a
+completed chunk, and where they are terminated no next value.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -63,6 +69,7 @@ def contestants(config: AgentConfig, dims: Dims) -> dict[str, Callable[[], objec
         copy_weights(agent, each)
     return {
         "ours": _updates(agent, replay, config),
+        "bfloat16": _updates(Agent(replace(config, precision="bfloat16"), dims), replay, config),
         **{name: _updates(each, repeated, config) for name, each in plain.items()},
         "limit": Products(naive_products(config, dims)).run,
     }
@@ -109,20 +116,24 @@ def measure(size: Size, threads: int, clock: str) -> dict[str, object]:
     return {
         "bench": "updates", **vars(size), "actions": [config.chunk, dims.action], "threads": threads,
         "torch": torch.__version__, "clock": clock, **ms,
-        "ratio_plain": _ratio(measured, "plain"), "ratio_plain_frozen": _ratio(measured, "plain_frozen"),
-        "share_of_limit": _ratio(measured, "limit"), "naive_multiplications": round(count),
+        "ratio_plain": _ratio(measured, "plain", "ours"),
+        "ratio_plain_frozen": _ratio(measured, "plain_frozen", "ours"),
+        "ratio_plain_bfloat16": _ratio(measured, "plain", "bfloat16"),
+        "share_of_limit": _ratio(measured, "limit", "ours"),
+        "plain_share_of_limit": _ratio(measured, "limit", "plain"),
+        "naive_multiplications": round(count),
     }  # fmt: skip
 
 
-def _ratio(measured: dict[str, list[float]], other: str) -> float:
-    return round(statistics.median(b / a for a, b in zip(measured["ours"], measured[other])), 3)
+def _ratio(measured: dict[str, list[float]], slower: str, faster: str) -> float:
+    return round(statistics.median(a / b for a, b in zip(measured[slower], measured[faster])), 3)
 
 
-def lines(z: list[int], layers: list[int], threads: list[int], clock: str) -> Iterator[dict[str, object]]:
-    """The measurements of the sizes that fit."""
-    for size, count in itertools.product(SIZES, threads):
-        if size.z in z and size.layers in layers:
-            yield measure(size, count, clock)
+def lines(chosen: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """The measurements that were asked for."""
+    for size, threads in itertools.product(SIZES, chosen.threads):
+        if size.z in chosen.z and size.layers in chosen.layers:
+            yield measure(size, threads, chosen.clock)
 
 
 def main() -> None:
@@ -132,8 +143,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, nargs="+", default=[2, 3], help="2 (of 256 units) or 3 (of 512)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="threads of torch")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="cpu: of all threads, for a busy machine")
-    chosen = parser.parse_args()
-    for line in lines(chosen.z, chosen.layers, chosen.threads, chosen.clock):
+    for line in lines(parser.parse_args()):
         print(json.dumps(line), flush=True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rlt_ros.rl import losses
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -90,12 +91,12 @@ class Agent:
         # (B,), 0 outside the rows named: what follows an outcome counts for nothing, so the networks are spared it.
         c = self.config
         state, reference = batch.next_state.index_select(0, rows), self.policy_part(batch.next_reference)
-        chunk = self.actor(state, reference.index_select(0, rows))
+        chunk = self._run(self.actor, state, reference.index_select(0, rows))
         if c.target_noise > 0.0:
             noise = losses.smoothing_noise(reference, c.target_noise, c.target_noise_clip, self.generator)
             chunk = (chunk + noise.index_select(0, rows)).clamp_(-1.0, 1.0)
         members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
-        values = losses.pessimistic(self.target(state, chunk, members))
+        values = losses.pessimistic(self._run(self.target, state, chunk, members))
         return torch.zeros_like(batch.horizon).index_copy_(0, rows, values)
 
     def q(self, batch: Batch) -> Tensor:
@@ -107,13 +108,13 @@ class Agent:
         # Only the short windows ask the policy: one row in seven, where phases last three seconds.
         rows = torch.nonzero(batch.horizon < self.config.chunk).squeeze(1)
         executed, reference = self.policy_part(batch.action), self.policy_part(batch.reference)
-        own = self.actor(batch.state.index_select(0, rows), reference.index_select(0, rows))
+        own = self._run(self.actor, batch.state.index_select(0, rows), reference.index_select(0, rows))
         short = losses.completed(executed.index_select(0, rows), batch.valid.index_select(0, rows), own)
         return executed.index_copy(0, rows, short)
 
     def q_of(self, batch: Batch, chunk: Tensor) -> Tensor:
         """Values of other whole chunks (B, C, d) at the same states, (K, B)."""
-        return self.critic(batch.state, chunk)
+        return self._run(self.critic, batch.state, chunk)
 
     def _update_critic(self, batch: Batch) -> UpdateInfo:
         target = self.target_values(batch)
@@ -137,9 +138,16 @@ class Agent:
     def _bc(self, batch: Batch) -> tuple[Tensor, Tensor]:
         reference = self.policy_part(batch.reference)
         seen = losses.dropped(reference, self.config.reference_dropout, self.generator)
-        chunk = self.actor(batch.state, seen)
+        chunk = self._run(self.actor, batch.state, seen)
         wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
         return losses.bc_loss(chunk, wanted), chunk
+
+    def _run(self, network: torch.nn.Module, *inputs: Any) -> Tensor:
+        # Multiplications in the configured precision; between and around the networks all is float32.
+        if self.config.precision == "float32":
+            return network(*inputs)
+        with torch.autocast(torch.device(self.config.device).type, torch.bfloat16):
+            return network(*inputs).float()
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""

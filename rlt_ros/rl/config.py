@@ -9,7 +9,10 @@ from typing import Any
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
 OPERATIONAL = ("device", "threads")
-"""Settings that may differ between a checkpoint and the run that resumes it: they say where, not what, is learned."""
+"""Settings that may differ between a checkpoint and the run that resumes it: they say where, not what, is learned.
+
+Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
+"""
 NOT_NEGATIVE = (
     "utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "training_noise", "rollout_noise",
     "q_weight", "bc_beta", "q_weight_start", "bc_beta_start", "ramp_updates", "ramp_after",
@@ -19,6 +22,7 @@ CHOICES = {
     "bootstrap_type": ("standard", "always"),
     "actor_form": ("absolute", "residual"),
     "gate_outcomes": ("both", "one", "none"),
+    "precision": ("float32", "bfloat16"),
 }
 
 
@@ -94,7 +98,8 @@ class AgentConfig:
     half_precision_z: bool = True  # z stored as float16
     seed: int = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
-    threads: int = 1  # of torch; two threads under load are slower than one, and layer norm then rounds differently
+    threads: int = 1  # of torch; more round differently and are slower on a busy machine. A resumed run keeps its count
+    precision: str = "float32"  # of the networks' multiplications in updates; weights, losses and Adam are float32
 
     def __post_init__(self) -> None:
         for name in NOT_NEGATIVE:

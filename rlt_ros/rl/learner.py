@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from rlt_ros.rl.warmstart import WarmStart
 from rlt_ros.rl.weights import checksum, pack, start_from
 from rlt_ros.tensor import torch
 from rlt_ros.types import Label, PolicyWeights, Transition
+
+_log = logging.getLogger(__name__)
 
 
 class Diverged(RuntimeError):
@@ -187,6 +191,7 @@ class Learner:
                 "warm_start": dict(vars(self._warm_start.state)),
                 "gate_open": self.gate.open,
                 "weights_version": self._version,
+                "threads": self.config.threads,
             }
             return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
 
@@ -204,6 +209,7 @@ class Learner:
             self._warm_start.restore(values["warm_start"])
             self.gate.open, self._version = values["gate_open"], values["weights_version"]
             self.gate.update(self.progress)
+            self._keep_threads(values["threads"])
             self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
 
     def _add(self, row: Transition) -> bool:
@@ -222,6 +228,13 @@ class Learner:
                 self.progress.failures += row.label == Label.FAILURE
             self.gate.update(self.progress)
             return True
+
+    def _keep_threads(self, saved: int) -> None:
+        # Sums over more threads round differently: a run that goes on must go on with as many as it had.
+        if saved != self.config.threads:
+            _log.warning("threads: %d kept from the checkpoint; the setting here is %d", saved, self.config.threads)
+            self.config = self.agent.config = replace(self.config, threads=saved)
+            torch.set_num_threads(saved)
 
     def _step(self) -> bool:
         if not self._warm_start.warm(self.progress, self.rows):
