@@ -105,7 +105,7 @@ class Agent:
 
     @torch.no_grad()
     def _completed(self, batch: Batch) -> Tensor:
-        # Only the short windows ask the policy: one row in seven, where phases last three seconds.
+        # Only the short windows ask the policy: one row in seven where phases last three seconds.
         rows = torch.nonzero(batch.horizon < self.config.chunk).squeeze(1)
         executed, reference = self.policy_part(batch.action), self.policy_part(batch.reference)
         own = self._run(self.actor, batch.state.index_select(0, rows), reference.index_select(0, rows))

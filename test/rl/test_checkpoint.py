@@ -108,7 +108,27 @@ def test_another_contract_or_setting_is_refused_with_both_values(tmp_path, other
 
 def test_an_operational_setting_may_change(tmp_path):
     path = save_checkpoint(tmp_path, learner())
-    resume(learner(replace(CONFIG, threads=2)), [], path)
+    resume(learner(replace(CONFIG, device="meta")), [], path)
+
+
+def test_the_thread_count_of_a_checkpoint_is_kept_and_that_is_said(tmp_path, caplog):
+    """Sums over two threads round differently: a run goes on as it began, whatever the setting says by now."""
+    try:
+        before = learner(replace(CONFIG, threads=2))
+        before.add(rows(32)), before.train(100)
+        path = save_checkpoint(tmp_path, before)
+        after = learner(replace(CONFIG, threads=1))
+        resume(after, rows(32), path)
+        assert torch.get_num_threads() == after.config.threads == 2
+        assert "threads: 2 kept from the checkpoint; the setting here is 1" in caplog.text
+        before.train(60), after.train(60)
+        assert_same(before, after)
+        assert after.weights().data == before.weights().data
+        caplog.clear()
+        resume(learner(replace(CONFIG, threads=2)), rows(32), save_checkpoint(tmp_path, after))
+        assert not caplog.text
+    finally:
+        torch.set_num_threads(1)
 
 
 def test_checkpoints_are_numbered_and_earlier_ones_stay(tmp_path):

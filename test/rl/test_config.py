@@ -43,6 +43,7 @@ def test_defaults_of_the_design():
         ({"sample_window": 100}, r"sample_window is 100; expected 0 or at least 2 \* batch \(64\)"),
         ({"human_share": 0.001}, "human_share is 0.001; expected 0, or at least one row and not all of a batch of 64"),
         ({"human_share": 1.0}, "human_share is 1.0; expected 0, or at least one row"),
+        ({"precision": "float16"}, "precision is 'float16'; expected 'float32' or 'bfloat16'"),
         ({"betta": 1.0}, "unknown key 'betta'"),
         ({"batch": "64"}, "expected int, found '64'"),
     ],

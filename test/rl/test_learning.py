@@ -20,7 +20,14 @@ RESIDUAL = replace(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("config", "least"), [(ABSOLUTE, 0.85), (RESIDUAL, 0.75)], ids=["absolute", "residual"])
+BFLOAT16 = replace(ABSOLUTE, precision="bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("config", "least"),
+    [(ABSOLUTE, 0.85), (RESIDUAL, 0.75), (BFLOAT16, 0.85)],
+    ids=["absolute", "residual", "bfloat16"],
+)
 def test_from_half_to_nearly_always(config, least):
     """Two seeds each gave 0.98 and 0.92 with the absolute form, 0.80 and 0.96 with corrections of up to 0.5."""
     learner = Learner(config, DIMS, CONTRACT, 5.0)
