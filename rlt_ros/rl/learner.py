@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rlt_ros.rl import stats
@@ -15,6 +16,7 @@ from rlt_ros.rl.gate import Gate, Progress
 from rlt_ros.rl.replay import Replay
 from rlt_ros.rl.rows import RowSpec
 from rlt_ros.rl.stats import LearnerStats, Probes
+from rlt_ros.rl.stored import Stored
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
 from rlt_ros.rl.weights import checksum, pack
@@ -56,8 +58,10 @@ class Learner:
         self.progress = Progress()
         self._warm_start = WarmStart(config)
         self.spec = RowSpec.of(config, dims)
+        self.taken: dict[str, int] = {}
+        """Id of the newest row of each stream."""
         self._sampling = torch.Generator().manual_seed(config.seed + 1)
-        self._translation_mm = translation_mm
+        self.translation_mm = translation_mm
         self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
         self._version, self._packed = 0, None
         self._clock, self._rate_from = clock, (clock(), 0)
@@ -160,23 +164,24 @@ class Learner:
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """What a checkpoint holds besides the rows: tensors (copies) and JSON-ready values."""
         with self._turns:
-            tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
-            values = {
-                "progress": dict(vars(self.progress)),
-                "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
-                "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
-                "warm_start": dict(vars(self._warm_start.state)),
-                "gate_open": self.gate.open,
-                "weights_version": self._version,
-            }
-            return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+            return self._state()
 
-    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
-        """Take over a state whose rows, and no others, have been added. Raises ValueError if their number differs."""
+    @contextmanager
+    def held(self) -> Iterator[tuple[dict[str, torch.Tensor], dict[str, Any], Stored]]:
+        """State and rows of one moment; nothing is added or learned for as long as the caller has them."""
+        with self._turns, self.replay.held() as stored:
+            yield *self._state(), stored
+
+    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any], stored: Stored) -> None:
+        """Take over the state and the rows of a checkpoint, in a new learner. Raises ValueError if they do not fit."""
         with self._turns:
             progress, updates = Progress(**values["progress"]), values["updates"]
-            if progress.rows != self.progress.rows:
-                raise ValueError(f"the state was saved after {progress.rows} rows; {self.progress.rows} are here")
+            if self.progress.rows:
+                raise ValueError(f"a learner with {self.progress.rows} rows of its own cannot take over others")
+            if stored.added != progress.rows:
+                raise ValueError(f"the state counts {progress.rows} rows; with it come {stored.added}")
+            self.replay.restore(stored)
+            self.taken, self._phase_open = dict(values["taken"]), values["phase_open"]
             self.agent.load_tensors(tensors)
             self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]
             self._sampling.set_state(tensors["sampling"])
@@ -187,6 +192,20 @@ class Learner:
             self.gate.update(self.progress)
             self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
 
+    def _state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
+        values = {
+            "progress": dict(vars(self.progress)),
+            "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
+            "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
+            "warm_start": dict(vars(self._warm_start.state)),
+            "gate_open": self.gate.open,
+            "weights_version": self._version,
+            "taken": dict(self.taken),
+            "phase_open": self._phase_open,
+        }
+        return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+
     def _add(self, row: Transition) -> bool:
         with self._turns:
             self.spec.check(row)
@@ -196,6 +215,7 @@ class Learner:
             self._version = max(self._version, row.weights_version)
             self.budget.earn(1)
             self.progress.rows += 1
+            self.taken[row.stream] = row.id
             self._phase_open = not row.last_of_phase
             if row.last_of_phase:
                 self.progress.phases += 1
@@ -239,7 +259,7 @@ class Learner:
             return Probes()
         # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.
         generator = torch.Generator().manual_seed(self.config.seed + self.agent.critic_updates)
-        return stats.probe(self.agent, self.replay.sample(rows, generator), self._translation_mm, generator)
+        return stats.probe(self.agent, self.replay.sample(rows, generator), self.translation_mm, generator)
 
     def _pack(self) -> PolicyWeights:
         data = pack(self.agent, self._version, self.contract)
