@@ -99,7 +99,7 @@ class Journal:
         return file
 
 
-def read_journal(directory: Path) -> Iterator[Entry]:
+def read_journal(directory: Path) -> Iterator[Packed]:
     """Everything in a journal that another process may be writing; nothing is changed. An unfinished last record is left
     out. Raises JournalError if there is no journal or if it is damaged.
     """
@@ -107,11 +107,11 @@ def read_journal(directory: Path) -> Iterator[Entry]:
     if not segments:
         raise JournalError(f"{directory}: no journal here; expected segments such as 000001.rlt")
     for path in segments[:-1]:
-        yield from (Packed(payload).entry() for payload in _payloads(path))
+        yield from map(Packed, _payloads(path))
     data, end = _sound_part(segments[-1])
     if end < len(data):
         _log.warning("%s: leaving out %d bytes of an unfinished record", segments[-1], len(data) - end)
-    yield from (Packed(payload).entry() for payload in _records(data[:end], segments[-1]))
+    yield from map(Packed, _records(data[:end], segments[-1]))
 
 
 def _segments(directory: Path) -> list[Path]:

@@ -108,6 +108,11 @@ class Learner:
         """
         return sum(self._add(row) for row in rows)
 
+    def assign(self, updates: int) -> None:
+        """Let so many critic updates be due, whatever the rows have earned."""
+        with self._turns:
+            self.budget.assign(updates)
+
     def train(self, max_updates: int, stop: Callable[[], bool] = never) -> int:
         """Make earned updates, at most so many, until stop says so; returns how many. Pre-training updates count.
 

@@ -67,6 +67,10 @@ class StoredFile:
             self._about["added"], self._keys("rows"), self._part("rows"), self._keys("features"), self._part("features")
         )
 
+    def keys(self) -> list[Key]:
+        """Stream and id of each row, in the order of their places."""
+        return self._keys("rows")
+
     def rows(self) -> Iterator[Transition]:
         """The rows, oldest first, as they once came: with the features that no earlier one has carried.
 
