@@ -92,7 +92,7 @@ def _of_checkpoint(path: Path) -> Source:
     state = read_state(path)
     origin = Origin.of_state(state, str(path))
     stored = StoredFile(path / REPLAY)
-    return Source(path, origin, state["config"], Counter(stream for stream, _ in stored.keys()), stored.rows)  # noqa: SIM118
+    return Source(path, origin, state["config"], Counter(stream for stream, _ in stored.keys()), stored.rows)
 
 
 def _of_journal(path: Path, checkpoint: Path | None) -> Source:

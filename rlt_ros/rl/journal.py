@@ -100,8 +100,8 @@ class Journal:
 
 
 def read_journal(directory: Path) -> Iterator[Packed]:
-    """Everything in a journal that another process may be writing; nothing is changed. An unfinished last record is left
-    out. Raises JournalError if there is no journal or if it is damaged.
+    """Everything in a journal that another process may be writing; nothing is changed, and an unfinished last record is
+    left out. Raises JournalError if there is no journal or if it is damaged.
     """
     segments = _segments(directory)
     if not segments:

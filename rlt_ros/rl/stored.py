@@ -88,7 +88,7 @@ class StoredFile:
             yield _transition(keys[place], own, (*ids, 0), new)
 
     def _part(self, part: str) -> dict[str, Any]:
-        names = (name for name in self._file.keys() if name.startswith(f"{part}."))  # noqa: SIM118 - not a mapping
+        names = (name for name in self._file.keys() if name.startswith(f"{part}."))
         found = {name.removeprefix(f"{part}."): self._file.get_slice(name) for name in names}
         return {name: tensor for name, tensor in found.items() if name not in ("stream", "id")}
 
