@@ -75,16 +75,14 @@ class Offline:
 
 
 class Rate:
-    """How fast and how long still. clock: steady seconds."""
+    """How fast and how long still, from now on. done, total: updates. clock: steady seconds."""
 
-    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._total, self._clock = total, clock
-        self._began, self._from = clock(), None
+    def __init__(self, done: int, total: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._before, self._total, self._clock = done, total, clock
+        self._began = clock()
 
     def line(self, done: int) -> str:
-        """`1200/9000 updates, 431/s, 18 s left`; the rate counts from the first call on."""
-        if self._from is None:
-            self._began, self._from = self._clock(), done
-        rate = (done - self._from) / max(self._clock() - self._began, 1e-9)
-        left = f"{max(0, self._total - done) / rate:.0f} s left" if rate > 0 else "-"
-        return f"{done}/{self._total} updates, {rate:.0f}/s, {left}"
+        """`1200/9000 updates, 431/s, 18 s left`."""
+        rate = (done - self._before) / max(self._clock() - self._began, 1e-9)
+        left = f", {max(0, self._total - done) / rate:.0f} s left" if rate > 0 else ""
+        return f"{done}/{self._total} updates, {rate:.0f}/s{left}"

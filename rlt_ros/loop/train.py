@@ -45,7 +45,7 @@ class OfflineRun:
         self._metrics = Metrics(out / "tensorboard")
         self._began = self._shown = time.monotonic()
         self._saved_at = self._updates
-        self._rate = Rate(self._expected())
+        self._rate = Rate(self._updates, self._expected())
         self._interrupted = False
 
     def interrupt(self) -> None:
@@ -104,14 +104,13 @@ class OfflineRun:
             self._say(f"train: {error}; training goes on")
 
     def _summary(self, finished: bool, stats: Mapping[str, Any]) -> dict[str, Any]:
-        unknown = {name: None for name, value in stats.items() if isinstance(value, float) and not math.isfinite(value)}
         return {
             "finished": finished,
             "sources": {str(source.path): sum(source.count.values()) for source in self._sources},
             "contract": self._learner.contract,
-            "config": self._learner.config.as_dict(),
+            "config": _finite(self._learner.config.as_dict()),
             "wall_time_s": time.monotonic() - self._began,
-            "learner": {**stats, **unknown},
+            "learner": _finite(stats),
         }
 
     def _remark(self, finished: bool, offline: Offline) -> None:
@@ -124,6 +123,11 @@ class OfflineRun:
 
     def _say(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)
+
+
+def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what JSON cannot say: null where nothing is known or nothing is the limit."""
+    return {n: None if isinstance(v, float) and not math.isfinite(v) else v for n, v in values.items()}
 
 
 def refuse_used(out: Path, resumed: bool) -> None:

@@ -194,15 +194,19 @@ class Learner:
         with self._turns, self.replay.held() as stored:
             yield *self._state(), stored
 
-    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any], stored: Stored) -> None:
-        """Take over the state and the rows of a checkpoint, in a new learner. Raises ValueError if they do not fit."""
+    def load_state(
+        self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any], stored: Stored | None = None
+    ) -> None:
+        """Take over a state with its rows, in a new learner; without `stored` in one that has been given these rows and
+        no others. Raises ValueError if their number differs or something does not fit.
+        """
         with self._turns:
             progress, updates = Progress(**values["progress"]), values["updates"]
-            if self.progress.rows:
-                raise ValueError(f"a learner with {self.progress.rows} rows of its own cannot take over others")
-            if stored.added != progress.rows:
-                raise ValueError(f"the state counts {progress.rows} rows; with it come {stored.added}")
-            self.replay.restore(stored)
+            rows = self.progress.rows if stored is None else stored.added
+            if rows != progress.rows:
+                raise ValueError(f"the state was saved after {progress.rows} rows; {rows} are here")
+            if stored is not None:
+                self.replay.restore(stored)
             self.taken, self._phase_open = dict(values["taken"]), values["phase_open"]
             self.agent.load_tensors(tensors)
             self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]

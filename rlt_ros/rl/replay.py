@@ -171,8 +171,10 @@ class Replay:
     def restore(self, stored: Stored) -> None:
         """Take over stored rows, in an empty replay of the same capacity: every sample is then what it would have been.
 
-        Raises ValueError naming a column that is missing or does not fit.
+        Raises ValueError if it is not empty, or naming a column that is missing or does not fit.
         """
+        if self._added:
+            raise ValueError(f"a replay with {self._added} rows of its own cannot take over {stored.added} others")
         columns = self._columns | self._facts.columns
         if set(columns) != set(stored.columns):
             raise ValueError(f"stored columns are {sorted(stored.columns)}; expected {sorted(columns)}")
