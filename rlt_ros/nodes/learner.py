@@ -70,7 +70,7 @@ class LearnerNode(ManagedNode):
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
         self._take_up_weights()
-        self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
+        self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
 
     def _start_from_weights(self, checkpoint: Path | None) -> None:
         if not self._init_weights:

@@ -1,8 +1,4 @@
-"""Rows as bytes: safetensors with the scalars as JSON in its metadata, readable without this package.
-
-    from safetensors.numpy import load              # header in the first 8 + n bytes, n little-endian in the first 8
-    load(payload)["actions"]                        # (C, A)
-"""
+"""Rows as bytes: safetensors with the scalars as JSON in its metadata. docs/records.md reads them without this package."""
 
 from __future__ import annotations
 
