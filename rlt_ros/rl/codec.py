@@ -1,4 +1,4 @@
-"""Rows as bytes: safetensors with the scalars as JSON in its metadata. docs/records.md reads them without this package."""
+"""Rows as bytes: safetensors with the scalars as JSON in its metadata. docs/records.md reads them without all this."""
 
 from __future__ import annotations
 
