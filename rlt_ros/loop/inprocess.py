@@ -30,7 +30,6 @@ from rlt_ros.robot.state import RobotState, proprioception
 from rlt_ros.types import (
     EpisodeEvent,
     Features,
-    Label,
     Mode,
     Observation,
     Phase,
@@ -52,8 +51,9 @@ class InProcess:
     """Runs a session: observe, operator, features at decisions, chunk, executor, world; at the end of a phase rows, all
     earned updates, new weights.
 
-    sigma, hold: held exploration noise; stride: control steps between windows. Pictures are taken of the
-    observations that a decision or a window needs. on_episode is called after each labelled phase.
+    sigma, hold: held exploration noise; stride: control steps between windows; outcome_seen: as `WindowAssembler` has
+    it. Pictures are taken of the observations that a decision or a window needs. on_episode is called after each
+    labelled phase.
     """
 
     def __init__(
@@ -64,13 +64,14 @@ class InProcess:
         hold: int = 5,
         stride: int = 2,
         on_episode: Callable[[Session], None] = lambda session: None,
+        outcome_seen: bool = False,
     ) -> None:
         self._parts, self._stride, self._on_episode = parts, stride, on_episode
         self.session = Session(config, _always)
         self.conductor = Conductor(PhaseMachine(_always), self.session)
         self.executor = ChunkExecutor(parts.robot, parts.chunk)
         self.policy = ChunkPolicy(parts.chunk, sigma, hold, config.seed)
-        self.windows = WindowAssembler(parts.chunk, stride)
+        self.windows = WindowAssembler(parts.chunk, stride, outcome_seen)
         self.outbox = Outbox("inprocess", bound=1)
         self._period = round(1e9 / parts.robot.control_rate)
         self._observations: dict[int, Observation] = {}
@@ -104,7 +105,7 @@ class InProcess:
         word = self.conductor.observe(self._id, stamp, self._episode)
         self.windows.mode(word.mode)
         for event in word.events:
-            if event.label is Label.ABORT:
+            if self.windows.sees_end(event):
                 self._keep(stamp, state)
             self._close(event)
         if self._on_grid(word.mode):

@@ -41,6 +41,7 @@ class ActorNode(ManagedNode):
         self._sigma = declare(self, "sigma", 0.1, "Held exploration noise, share of the action range.")
         self._hold = declare(self, "noise_hold", 5, "Control steps for which a noise sample is held.")
         self._stride = declare(self, "stride", 2, "Control steps between windows.")
+        self._outcome_seen = declare(self, "outcome_seen", False, "Needed if the learner's bootstrap_type is 'always'.")
         self._bound = declare(self, "outbox_bound", 100_000, "Rows kept for a learner that is away.")
         self._resend_after = declare(self, "resend_after", 2.0, "Seconds until an unacknowledged row is sent again.")
         self._threads = declare(self, "threads", 1, "torch threads.")
@@ -59,7 +60,7 @@ class ActorNode(ManagedNode):
         self._contract = contract.fingerprint
         self._policy = ChunkPolicy(contract.chunk, self._sigma, self._hold, self._seed)
         self._decisions = Decisions(self._stride, self.lockstep)
-        self._windows = WindowAssembler(contract.chunk, self._stride)
+        self._windows = WindowAssembler(contract.chunk, self._stride, self._outcome_seen)
         self._closer = PhaseCloser(self._windows)
         self._outbox = Outbox(uuid.uuid4().hex, self._bound)
         self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)

@@ -32,6 +32,7 @@ class LearnerNode(ManagedNode):
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
         self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0: only at the end.")
+        self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
         self._config = declare_dataclass(self, AgentConfig)
         self._condition = threading.Condition()
         self._trainer: threading.Thread | None = None
@@ -59,12 +60,22 @@ class LearnerNode(ManagedNode):
         self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
         resume(self._learner, self._inbox.replayed(), found)
+        self._start_from_weights(found)
         self._acked = {ack.stream: ack for ack in self._inbox.taken_up()}
         self._saved_at = self._learner.agent.critic_updates
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
         self._take_up_weights()
         self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
+
+    def _start_from_weights(self, checkpoint: Path | None) -> None:
+        if not self._init_weights:
+            return
+        if checkpoint is not None:
+            self.get_logger().info(f"init_weights {self._init_weights} not used: {checkpoint} is resumed")
+            return
+        version = self._learner.start_from(Path(self._init_weights))
+        self.get_logger().info(f"starting from version {version} in {self._init_weights}")
 
     def _connect(self) -> None:
         self._acks = self.create_publisher(msg.TransitionAck, "transition_ack", qos.STEP)

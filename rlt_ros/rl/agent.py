@@ -51,6 +51,11 @@ class Agent:
         self._free = slice(free[0], free[-1] + 1) if whole else list(free)
         self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Weights of Q and of BC in the next actor update."""
+        return self.config.actor_weights(self.actor_updates)
+
     def policy_part(self, chunk: Tensor) -> Tensor:
         """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
         return chunk[:, :, self._free]
@@ -82,7 +87,8 @@ class Agent:
             chunk = (chunk + noise).clamp_(-1.0, 1.0)
         members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
         bootstrap = losses.pessimistic(self.target(batch.next_state, chunk, members))
-        target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)
+        ends = batch.terminated if c.bootstrap_type == "standard" else torch.zeros_like(batch.terminated)
+        target = losses.td_target(batch.rewards, batch.valid, batch.horizon, ends, bootstrap, c.gamma)
         return target.clamp_(c.q_low, c.q_high)
 
     def q(self, batch: Batch) -> Tensor:
@@ -104,8 +110,12 @@ class Agent:
         return UpdateInfo(loss.detach(), values.detach().mean())
 
     def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        q_weight, bc_beta = self.weights
         bc, chunk = self._bc(batch)
-        loss = self.config.bc_beta * bc - self.q_of(batch, chunk).mean()
+        if self.config.training_noise > 0.0:
+            # For Q alone: the distance of Eq. 5 has its expectation at the mean, but for a constant.
+            chunk = losses.sampled(chunk, self.config.training_noise, self.generator)
+        loss = bc_beta * bc - q_weight * self.q_of(batch, chunk).mean()
         self._trained["actor"].descend(loss)
         self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
         return loss.detach(), bc.detach()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rlt_ros.rl import stats
@@ -17,7 +18,7 @@ from rlt_ros.rl.rows import RowSpec
 from rlt_ros.rl.stats import LearnerStats, Probes
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
-from rlt_ros.rl.weights import checksum, pack
+from rlt_ros.rl.weights import checksum, pack, start_from
 from rlt_ros.tensor import torch
 from rlt_ros.types import Label, PolicyWeights, Transition
 
@@ -131,6 +132,22 @@ class Learner:
         with self._turns:
             self._version = max(self._version, version)
 
+    def start_from(self, path: Path) -> int:
+        """Begin with the actor of another run's policy file instead of an untrained one; returns its version there.
+
+        Only the actor and its average are taken: critics, optimisers and counters begin anew, and pre-training is left
+        out, which would draw the actor back to the reference. Raises WeightsError naming both values if the file is
+        of another contract or its actor of another make, RuntimeError if this learner has learned already.
+        """
+        with self._turns:
+            made = self.agent.critic_updates + self._warm_start.updates
+            if made:
+                raise RuntimeError(f"{path}: cannot start from weights after {made} updates; expected none")
+            version = start_from(self.agent, path, self.contract)
+            self.progress.started, self._packed = True, None
+            self.gate.update(self.progress)
+            return version
+
     def stats(self, duplicates: int = 0, refused: int = 0) -> LearnerStats:
         """Everything about learning that is worth a plot. duplicates, refused: the receiver's counts."""
         with self._turns:
@@ -207,6 +224,8 @@ class Learner:
     def _step(self) -> bool:
         if not self._warm_start.warm(self.progress, self.rows):
             return False
+        if self._warm_start.unmeasured(self.progress):
+            self.progress.pretrained_error = self._probe().reference_error
         if self._warm_start.left(self.progress):
             self._pretrain()
         elif self.budget.spend():
@@ -234,7 +253,7 @@ class Learner:
                 raise Diverged(f"{name} is {self._last[name]} at critic update {self.agent.critic_updates}")
 
     def _probe(self) -> Probes:
-        rows = min(stats.PROBE_ROWS, self.rows // 2)
+        rows = min(stats.PROBE_ROWS, self.replay.window // 2)
         if rows == 0:
             return Probes()
         # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.

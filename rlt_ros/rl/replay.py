@@ -10,6 +10,7 @@ import numpy as np
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.features import FeatureStore
 from rlt_ros.rl.rows import check_known
+from rlt_ros.rl.sampling import Sampler
 from rlt_ros.tensor import torch
 from rlt_ros.types import Driver, Label, Transition
 
@@ -26,8 +27,9 @@ class Batch:
 
     state, next_state: (B, S), z and proprio. reference, next_reference: (B, C, A), raw chunks of the VLA.
     action: (B, C, A), executed, zero beyond the horizon. human, valid: (B, C), 1 or 0. rewards: (B, C).
-    horizon: (B,), executed steps. terminated: (B,), 1 where nothing may be bootstrapped; next_* repeat the current
-    ones there. mc_return: (B,), discounted return that the phase earned, NaN where it was aborted.
+    horizon: (B,), executed steps. terminated: (B,), 1 where the phase had its outcome; next_* repeat the current ones
+    there unless `bootstrap_type` "always" has them follow the outcome. mc_return: (B,), discounted return that the
+    phase earned, NaN where it was aborted.
     row: int64 (B,), count of rows before it in the run.
     """
 
@@ -55,6 +57,7 @@ class Replay:
     def __init__(self, config: AgentConfig, dims: Dims) -> None:
         self._config = config
         self._features = FeatureStore(config, dims)
+        self._sampler = Sampler(config)
         n, c = config.replay_capacity, config.chunk
         self._columns = {
             "start": np.zeros(n, np.int64),
@@ -91,6 +94,24 @@ class Replay:
         return self._added - len(self)
 
     @property
+    def window(self) -> int:
+        """Rows that batches are drawn from: the newest `sample_window`, or all."""
+        with self._lock:
+            return self._sampler.window
+
+    @property
+    def human_rows(self) -> int:
+        """Rows with a human step among those that batches are drawn from."""
+        with self._lock:
+            return self._sampler.human_rows
+
+    @property
+    def human_share(self) -> float:
+        """Share of a batch drawn from rows with a human step: the configured one, or 0 where there is no such row."""
+        with self._lock:
+            return self._sampler.human_share(self._config.batch)
+
+    @property
     def observations(self) -> int:
         """Observations whose features are stored."""
         return len(self._features)
@@ -110,19 +131,21 @@ class Replay:
                 self._features.put(row.stream, features)
             slot = self._added % self._config.replay_capacity
             start = self._features.use((row.stream, row.features_id))
-            following = start if row.terminated else self._features.use((row.stream, row.next_features_id))
+            following = self._features.use((row.stream, row.next_features_id or row.features_id))
             if self._added >= self._config.replay_capacity:
                 self._evict(slot)
             self._write(slot, row, start, following)
             self._added += 1
+            self._sampler.add(bool(self._columns["human"][slot].any()))
         return True
 
     def sample(self, batch: int, generator: torch.Generator) -> Batch:
-        """Rows drawn uniformly with replacement. Raises NotEnoughRows below two batches."""
+        """Rows drawn with replacement as `Sampler` says. Raises NotEnoughRows below two batches."""
         with self._lock:
-            if len(self) < 2 * batch:
-                raise NotEnoughRows(f"{len(self)} rows in the replay; a batch of {batch} needs {2 * batch}")
-            return self._gather(torch.randint(len(self), (batch,), generator=generator))
+            rows = self._sampler.window
+            if rows < 2 * batch:
+                raise NotEnoughRows(f"{rows} rows in the replay; a batch of {batch} needs {2 * batch}")
+            return self._gather(self._sampler.draw(batch, generator))
 
     def human_rate(self) -> float:
         """Share of human steps among the executed ones."""
@@ -148,10 +171,8 @@ class Replay:
         self._order[slot : slot + 1] = [key]
 
     def _evict(self, slot: int) -> None:
-        start, following = int(self._columns["start"][slot]), int(self._columns["next"][slot])
-        self._features.release(start)
-        if not self._columns["terminated"][slot]:
-            self._features.release(following)
+        for name in ("start", "next"):
+            self._features.release(int(self._columns[name][slot]))
         del self._held[self._order[slot]]
 
     def _gather(self, index: Tensor) -> Batch:

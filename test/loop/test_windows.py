@@ -95,6 +95,20 @@ def test_a_failure_terminates_with_nothing_and_an_abort_bootstraps_from_the_true
     assert ends and all(r.next_features_id == FIRST + 12 and not r.terminated for r in ends)
 
 
+def test_an_outcome_is_seen_where_that_is_asked_for() -> None:
+    """The observation after it is missing until its features come, and carried by the first row that names it."""
+    assembler = WindowAssembler(10, outcome_seen=True)
+    for step in steps(12):
+        assembler.executed(step)
+    for i in range(FIRST, FIRST + 12):
+        assembler.features(features(i))
+    assert assembler.finish(event(12)).missing == [FIRST + 12]
+    assembler.features(features(FIRST + 12))
+    ends = [row for row in assembler.finish(event(12)).rows if row.terminated]
+    assert [row.next_features_id for row in ends] == [FIRST + 12] * 5
+    assert sum(f.id == FIRST + 12 for row in ends for f in row.features) == 1
+
+
 def test_who_drove_is_kept_step_by_step() -> None:
     """A03: a person on steps 4 to 7."""
     phase = steps(12)
