@@ -198,15 +198,18 @@ class RLTAlgorithm(ModelHubMixin, library_name="rlt_ros", license="apache-2.0", 
         `config.agent.device`. Raises FileNotFoundError, ConfigError, ContractMismatch, ValueError as `load_state_dict`.
         """
         given = {name: value for name, value in (("policy", policy), ("config", config)) if value is not None}
-        return super().from_pretrained(
-            pretrained_name_or_path,
-            force_download=force_download,
-            token=token,
-            cache_dir=cache_dir,
-            local_files_only=local_files_only,
-            revision=revision,
-            **given,
-        )
+        try:
+            return super().from_pretrained(
+                pretrained_name_or_path,
+                force_download=force_download,
+                token=token,
+                cache_dir=cache_dir,
+                local_files_only=local_files_only,
+                revision=revision,
+                **given,
+            )
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{pretrained_name_or_path}: {error}") from error
 
     @classmethod
     def _from_pretrained(
@@ -218,7 +221,7 @@ class RLTAlgorithm(ModelHubMixin, library_name="rlt_ros", license="apache-2.0", 
         **where: Any,
     ) -> RLTAlgorithm:
         if config is None:  # the mixin has only logged it
-            raise FileNotFoundError(f"{CONFIG_NAME} not found in {model_id}")
+            raise FileNotFoundError(f"{CONFIG_NAME} is missing")
         if not isinstance(config, RLTConfig):
             config = RLTConfig.from_dict(config, f"{model_id}/{CONFIG_NAME}")
         algorithm = cls(policy=policy or RLTPolicy(config), config=config)

@@ -9,6 +9,7 @@
     complementary_info.next_reference_action   (B, H, A), the one at next_state
     complementary_info.valid_horizon           (B,) executed steps, 1 to C; without it C
     complementary_info.is_intervention         (B,) or per step (B, C); without it no human drove
+    complementary_info.rewards                 (B, C) instead of reward: LeRobot's buffer stores one number there
 
 Chunks may be flat, (B, C * A), a column may be (B, 1), and complementary_info may be nested or spelt with the dot.
 """
@@ -26,7 +27,7 @@ from rlt_ros.tensor import Tensor, torch
 
 INFO = "complementary_info"
 REFERENCE, NEXT_REFERENCE = f"{INFO}.reference_action", f"{INFO}.next_reference_action"
-HORIZON, HUMAN = f"{INFO}.valid_horizon", f"{INFO}.is_intervention"
+HORIZON, HUMAN, REWARDS = f"{INFO}.valid_horizon", f"{INFO}.is_intervention", f"{INFO}.rewards"
 
 
 def rows_of(batch: Mapping[str, Any], state: Tensor, next_state: Tensor, config: RLTConfig) -> Batch:
@@ -49,7 +50,7 @@ def rows_of(batch: Mapping[str, Any], state: Tensor, next_state: Tensor, config:
         reference=bounded(REFERENCE, reference),
         next_reference=bounded(NEXT_REFERENCE, torch.where(goes_on.unsqueeze(2), following, reference)),
         action=finite("action", torch.where(valid.unsqueeze(2) > 0, action, 0.0)),
-        rewards=finite("reward", torch.where(valid > 0, _rewards(batch, horizon, config), 0.0)),
+        rewards=finite("reward", torch.where(valid > 0, _rewards(batch, info, horizon, config), 0.0)),
         human=_human(info, shape, config) * valid,
         valid=valid,
         horizon=horizon,
@@ -103,8 +104,11 @@ def _human(info: Mapping[str, Any], shape: tuple[int, int, int], config: RLTConf
     return expect(HUMAN, human, (rows, chunk)).float()
 
 
-def _rewards(batch: Mapping[str, Any], horizon: Tensor, config: RLTConfig) -> Tensor:
-    reward, rows, chunk = take(batch, "reward", config.agent.device), len(horizon), config.agent.chunk
+def _rewards(batch: Mapping[str, Any], info: Mapping[str, Any], horizon: Tensor, config: RLTConfig) -> Tensor:
+    rows, chunk = len(horizon), config.agent.chunk
+    if REWARDS in info:
+        return expect(REWARDS, take(info, REWARDS, config.agent.device), (rows, chunk))
+    reward = take(batch, "reward", config.agent.device)
     if reward.shape == (rows, chunk):
         return reward
     if reward.numel() != rows:

@@ -23,5 +23,5 @@ def hub_file(model_id: str, name: str, **where: Any) -> Path:
         return Path(hf_hub_download(repo_id=model_id, filename=name, **where))
     path = Path(model_id) / name
     if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; `save_pretrained` writes it")
+        raise FileNotFoundError(f"{name} is missing")
     return path

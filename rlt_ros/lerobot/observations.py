@@ -6,6 +6,8 @@
     observation.rlt_state          (B, Z) instead of the three: z_rl, computed when the row was stored
     observation.state              (B, P) normalised proprioception
     observation.reference_action   (B, H, A) or flat, H >= C, in [-1, 1]: the VLA's chunk, when acting
+
+The dimension B is the row, and whatever else an observation holds is not read.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def _kinds(observation: Mapping[str, Any], config: RLTConfig, length: int) -> tu
         if len(config.kinds) != length:
             raise BatchError(f"{EMBEDDINGS} has {length} tokens without {KINDS}; configured: {len(config.kinds)}")
         return config.token_kinds
-    given = take(observation, KINDS, "cpu").atleast_2d()
+    given = torch.atleast_2d(take(observation, KINDS, "cpu"))
     if given.shape[1:] != (length,):
         raise misshapen(KINDS, given, f"({length},)")
     if not (given == given[0]).all():

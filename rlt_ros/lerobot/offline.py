@@ -13,7 +13,8 @@ from rlt_ros.token.fit import rate_factor
 from rlt_ros.token.model import RLToken
 
 STANDARDISING = 2048
-"""Newest frames whose z decides its mean and deviation; by then the learning rate has all but vanished."""
+"""Newest frames, and no more than a tenth of all, whose z decides its mean and deviation: they came by when the
+learning rate had all but vanished, so their z is that of the finished encoder."""
 
 
 class TokenTraining:
@@ -24,6 +25,7 @@ class TokenTraining:
         self.optimizer = torch.optim.AdamW(token.parameters(), lr=config.rate, weight_decay=config.weight_decay)
         self._draw = torch.Generator().manual_seed(seed + 1)
         self._z = torch.empty(0, token.config.dim)
+        self._frames = 0
         self.steps = 0
 
     @property
@@ -60,7 +62,8 @@ class TokenTraining:
         """Everything that a step reads besides the token itself, by name: not copies."""
         state = self.optimizer.state_dict()["state"]
         moments = {f"adamw.{i}.{name}": t for i, values in state.items() for name, t in values.items()}
-        return moments | {"draw": self._draw.get_state(), "z": self._z, "steps": torch.tensor(self.steps)}
+        counters = {"steps": torch.tensor(self.steps), "frames": torch.tensor(self._frames)}
+        return moments | counters | {"draw": self._draw.get_state(), "z": self._z}
 
     def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
         """Take over tensors as `tensors` gave them; the optimiser stays the same object."""
@@ -71,9 +74,11 @@ class TokenTraining:
                 state.setdefault(int(index), {})[name] = tensor
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": state})
         self._draw.set_state(tensors["draw"])
-        self._z, self.steps = tensors["z"], int(tensors["steps"])
+        self._z, self._frames, self.steps = tensors["z"], int(tensors["frames"]), int(tensors["steps"])
 
     @torch.no_grad()
     def _remember(self, prefix: Prefix) -> None:
         z = self._token.encode(prefix.tokens, prefix.mask, prefix.kinds)
-        self._z = torch.cat([self._z, z.cpu()])[-STANDARDISING:]
+        self._frames += len(z)
+        wanted = min(STANDARDISING, max(len(z), self._frames // 10))
+        self._z = torch.cat([self._z, z.cpu()])[-wanted:]
