@@ -63,6 +63,17 @@ def test_a_given_policy_of_other_weights_takes_over_the_saved_ones(tmp_path):
     assert_same_future(made, loaded)
 
 
+def test_a_policy_that_can_do_something_keeps_it_when_an_algorithm_takes_it_up():
+    policy = RLTPolicy(config())
+    with torch.no_grad():
+        for actor in (policy.actor, policy.ema):
+            actor.biases[-1].add_(0.7 if actor is policy.actor else 0.3)
+    before = [policy.predict_action_chunk(acting(), evaluation) for evaluation in (False, True)]
+    RLTAlgorithm(policy=policy, config=policy.config)
+    after = [policy.predict_action_chunk(acting(), evaluation) for evaluation in (False, True)]
+    assert all(torch.equal(a, b) for a, b in zip(before, after)) and not torch.equal(*after)
+
+
 def test_the_phase_survives_and_entering_it_again_keeps_what_was_learned(tmp_path):
     made = trained()
     made.save_pretrained(tmp_path)
