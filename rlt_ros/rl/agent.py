@@ -51,11 +51,6 @@ class Agent:
         self._free = slice(free[0], free[-1] + 1) if whole else list(free)
         self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
-    @property
-    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
-        """Those of `actor` and `critic`: the same objects as long as the agent lives, whatever it loads."""
-        return {name: trained.adam for name, trained in self._trained.items()}
-
     def policy_part(self, chunk: Tensor) -> Tensor:
         """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
         return chunk[:, :, self._free]
@@ -139,6 +134,11 @@ class Agent:
             moments = _under(tensors, f"adam.{part}.")
             trained.adam.load_state_dict(trained.adam.state_dict() | {"state": {0: moments} if moments else {}})
         self.generator.set_state(tensors["generator"])
+
+    @property
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Those of `actor` and `critic`: the same objects as long as the agent lives, whatever it loads."""
+        return {name: trained.adam for name, trained in self._trained.items()}
 
     def _modules(self) -> dict[str, torch.nn.Module]:
         return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
