@@ -34,7 +34,7 @@ def rows_of(batch: Mapping[str, Any], state: Tensor, next_state: Tensor, config:
     """A batch for `Agent.update`, with the states (B, S) that the policy made of it. Raises BatchError.
 
     In terminated rows the next_* entries repeat the current ones, as in our own replay: what a buffer has there may
-    never have been written.
+    never have been written. With `bootstrap_type` "always" they must follow the outcome, and are read.
     """
     info, shape = _info(batch), (len(state), config.agent.chunk, config.action)
     terminated, horizon = _terminated(batch, shape[0], config), _horizon(info, shape[0], config)
@@ -44,6 +44,8 @@ def rows_of(batch: Mapping[str, Any], state: Tensor, next_state: Tensor, config:
     reference = expect(REFERENCE, observations.reference(info, REFERENCE, config), shape)
     following = expect(NEXT_REFERENCE, observations.reference(info, NEXT_REFERENCE, config), shape)
     goes_on = terminated.unsqueeze(1) == 0
+    if config.agent.bootstrap_type == "always":
+        goes_on = torch.ones_like(goes_on)
     return Batch(
         state=finite("state", state),
         next_state=finite("next_state", torch.where(goes_on, expect("next_state", next_state, state.shape), state)),

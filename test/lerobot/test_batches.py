@@ -107,6 +107,13 @@ def test_what_a_buffer_never_wrote_behind_a_terminal_row_has_no_effect(policy):
     assert torch.equal(made.next_state[0], made.state[0]) and torch.equal(made.next_reference[0], made.reference[0])
 
 
+def test_with_a_bootstrap_always_what_follows_an_outcome_is_read():
+    always, given = RLTPolicy(config(bootstrap_type="always")), batch()
+    made = read(always, given)
+    assert torch.equal(made.next_reference, given["complementary_info"]["next_reference_action"])
+    assert torch.equal(made.next_state, always.state(given["next_state"]))
+
+
 def test_rewards_per_step_are_kept_and_a_scalar_is_earned_at_the_last_executed_step(policy):
     per_step = batch()
     assert read(policy, per_step).rewards[0].tolist() == [0.0, 1.0, 0.0, 0.0]
