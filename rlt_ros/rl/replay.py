@@ -187,7 +187,8 @@ class Replay:
             self._order = list(stored.keys)
             self._held = {key: place for place, key in enumerate(self._order)}
             self._added = stored.added
-            self._sampler.restore(stored.added, self._columns["human"][:n].any(axis=1))
+            numbers, human = self._columns["row"][:n], self._columns["human"][:n].any(axis=1)
+            self._sampler.restore(stored.added, numbers, human)
 
     def _write(self, slot: int, row: Transition, start: int, following: int) -> None:
         h = row.valid_horizon

@@ -81,14 +81,11 @@ class Sampler:
         if human:
             self._human.add(self._added - 1)
 
-    def restore(self, added: int, human: np.ndarray) -> None:
-        """Take over a replay to which so many rows were added. human: bool (n,), of each slot, whether the row in it
-        holds a human step.
-        """
-        slots = len(human)
-        self._added = added - slots
-        for number in range(self._added, added):
-            self.add(bool(human[number % self._config.replay_capacity]))
+    def restore(self, added: int, numbers: np.ndarray, human: np.ndarray) -> None:
+        """Go on from stored rows: int64 (N,) and bool (N,), in any order. added: rows since the run began."""
+        for number in np.sort(numbers[human]).tolist():
+            self._human.add(number)
+        self._added = added
 
     def draw(self, batch: int, generator: torch.Generator) -> torch.Tensor:
         """Slots, int64 (batch,), those of the human share last."""

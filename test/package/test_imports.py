@@ -21,8 +21,10 @@ MAY_IMPORT = {
     # The scripted operator speaks the vocabulary of a person's requests.
     "sim": {"robot", "loop.requests"},
     "token": {"vla", "data", "robot", "sim"},
-    "loop": {"rl", "vla", "token", "robot", "data", "sim"},
-    "nodes": {"loop", "rl", "vla", "token", "robot", "data", "sim"},
+    # Kinds of tokens are the only thing that it needs of the VLA.
+    "lerobot": {"rl", "token", "data", "vla.contract"},
+    "loop": {"rl", "vla", "token", "robot", "data", "sim", "lerobot"},
+    "nodes": {"loop", "rl", "vla", "token", "robot", "data", "sim", "lerobot"},
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -14,6 +14,7 @@ from synthetic import CONTRACT, DIMS, rows, small_config
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.replay import Replay
+from rlt_ros.rl.sampling import Sampler
 from rlt_ros.types import Driver
 
 VLA, HUMAN = np.full(4, Driver.VLA, np.uint8), np.array([0, 2, 0, 0], np.uint8)
@@ -116,6 +117,24 @@ def test_sampling_goes_on_after_a_restart_as_if_there_had_been_none():
     assert straight.train(40) == again.train(40) == 40
     first, second = straight.state()[0], again.state()[0]
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize("count", [20, 50])
+def test_a_sampler_out_of_stored_rows_draws_as_the_one_that_saw_them_come(count):
+    config = small_config(human_share=0.5, sample_window=16, replay_capacity=32)
+    seen, restored = Sampler(config), Sampler(config)
+    human = np.arange(count) % 5 == 0
+    for each in human.tolist():
+        seen.add(each)
+    slots = np.arange(min(count, 32))
+    numbers = slots + 32 * ((count - 1 - slots) // 32)  # the newest row of each slot
+    restored.restore(count, numbers, human[numbers])
+    for _ in range(2):
+        first, second = (s.draw(8, torch.Generator().manual_seed(1)) for s in (seen, restored))
+        assert torch.equal(first, second) and seen.human_rows == restored.human_rows == 3
+        for sampler in (seen, restored):
+            for each in (True, False, False, False, False):
+                sampler.add(each)
 
 
 def test_a_share_and_a_window_while_another_thread_adds():
