@@ -1,1 +1,1 @@
-"""Measurements, one JSON line each. `make bench` runs them all; ratios are of figures measured in the same run."""
+"""Measurements, one JSON line each: `make bench`, `make bench-replay`. Ratios are of figures of the same run."""

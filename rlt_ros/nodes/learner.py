@@ -31,7 +31,8 @@ class LearnerNode(ManagedNode):
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
-        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0: only at the end.")
+        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0 or less: at end.")
+        self._keep = declare(self, "keep", 3, "Older checkpoints that stay beside the newest; 0: all of them.")
         self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
         self._config = declare_dataclass(self, AgentConfig)
         self._condition = threading.Condition()
@@ -42,6 +43,7 @@ class LearnerNode(ManagedNode):
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
         self._saved_at = 0
+        self._saving = threading.Lock()
 
     # lifecycle
 
@@ -51,12 +53,14 @@ class LearnerNode(ManagedNode):
         from rlt_ros.rl.journal import Journal
         from rlt_ros.rl.learner import Learner
         from rlt_ros.rl.metrics import Metrics
+        from rlt_ros.rl.origin import Origin, claim
 
         if not self._run_dir.name:
             raise ValueError("parameter run_dir is empty; expected the directory of this run")
         contract = read_contract(self._checkpoint)
         dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
         self._learner = Learner(self._config, dims, contract.fingerprint, 1e3 * contract.translation_scale)
+        claim(self._run_dir / "transitions", Origin.of(self._learner))
         self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
         resume(self._learner, self._inbox.replayed(), found)
@@ -66,7 +70,7 @@ class LearnerNode(ManagedNode):
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
         self._take_up_weights()
-        self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
+        self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
 
     def _start_from_weights(self, checkpoint: Path | None) -> None:
         if not self._init_weights:
@@ -137,8 +141,6 @@ class LearnerNode(ManagedNode):
             self._spent = False
             self._publish_weights()
             self._publish_acks(self._acked.values())
-        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
-            self._save()
 
     def _receipts(self) -> None:
         try:
@@ -173,6 +175,7 @@ class LearnerNode(ManagedNode):
                 while self.active and self._may_train():
                     self._learner.train(SLICE, stop=lambda: not self.active)
                     self._spent = self._learner.due_updates == 0
+                    self._save_if_due()
             except (RuntimeError, ValueError) as error:
                 self._failure = error
                 return
@@ -204,15 +207,22 @@ class LearnerNode(ManagedNode):
         self._on_second()
         return response
 
-    def _save(self) -> Path | None:
-        from rlt_ros.rl.checkpoint import save_checkpoint
+    def _save_if_due(self) -> None:
+        # In the trainer's thread: a slow disk then keeps neither rows nor requests waiting.
+        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
+            self._save()
 
-        try:
-            path = save_checkpoint(self._run_dir / "checkpoints", self._learner)
-        except OSError as error:
-            self.get_logger().error(f"checkpoint not written, the last one stands: {error}")
-            return None
-        self._saved_at = self._learner.agent.critic_updates
+    def _save(self) -> Path | None:
+        from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
+
+        with self._saving:
+            # Also where the disk refuses: the next attempt is due after as many updates as ever.
+            self._saved_at = self._learner.agent.critic_updates
+            try:
+                path = save_checkpoint(self._run_dir / "checkpoints", self._learner, self._keep)
+            except CheckpointError as error:
+                self.get_logger().error(f"{error}; training goes on")
+                return None
         self.get_logger().info(f"checkpoint {path}")
         return path
 

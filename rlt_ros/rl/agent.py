@@ -167,6 +167,11 @@ class Agent:
             trained.adam.load_state_dict(trained.adam.state_dict() | {"state": {0: moments} if moments else {}})
         self.generator.set_state(tensors["generator"])
 
+    @property
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Those of `actor` and `critic`: the same objects as long as the agent lives, whatever it loads."""
+        return {name: trained.adam for name, trained in self._trained.items()}
+
     def _modules(self) -> dict[str, torch.nn.Module]:
         return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from rlt_ros.rl.gate import Gate, Progress
 from rlt_ros.rl.replay import Replay
 from rlt_ros.rl.rows import RowSpec
 from rlt_ros.rl.stats import LearnerStats, Probes
+from rlt_ros.rl.stored import Stored
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
 from rlt_ros.rl.weights import checksum, pack, start_from
@@ -63,8 +65,10 @@ class Learner:
         self.progress = Progress()
         self._warm_start = WarmStart(config)
         self.spec = RowSpec.of(config, dims)
+        self.taken: dict[str, int] = {}
+        """Id of the newest row of each stream."""
         self._sampling = torch.Generator().manual_seed(config.seed + 1)
-        self._translation_mm = translation_mm
+        self.translation_mm = translation_mm
         self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
         self._version, self._packed = 0, None
         self._clock, self._rate_from = clock, (clock(), 0)
@@ -110,6 +114,11 @@ class Learner:
         fit, after storing those before it.
         """
         return sum(self._add(row) for row in rows)
+
+    def assign(self, updates: int) -> None:
+        """Let so many critic updates be due, whatever the rows have earned."""
+        with self._turns:
+            self.budget.assign(updates)
 
     def train(self, max_updates: int, stop: Callable[[], bool] = never) -> int:
         """Make earned updates, at most so many, until stop says so; returns how many. Pre-training updates count.
@@ -183,24 +192,28 @@ class Learner:
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """What a checkpoint holds besides the rows: tensors (copies) and JSON-ready values."""
         with self._turns:
-            tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
-            values = {
-                "progress": dict(vars(self.progress)),
-                "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
-                "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
-                "warm_start": dict(vars(self._warm_start.state)),
-                "gate_open": self.gate.open,
-                "weights_version": self._version,
-                "threads": self.config.threads,
-            }
-            return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+            return self._state()
 
-    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
-        """Take over a state whose rows, and no others, have been added. Raises ValueError if their number differs."""
+    @contextmanager
+    def held(self) -> Iterator[tuple[dict[str, torch.Tensor], dict[str, Any], Stored]]:
+        """State and rows of one moment; nothing is added or learned for as long as the caller has them."""
+        with self._turns, self.replay.held() as stored:
+            yield *self._state(), stored
+
+    def load_state(
+        self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any], stored: Stored | None = None
+    ) -> None:
+        """Take over a state with its rows, in a new learner; without `stored` in one that has been given these rows and
+        no others. Raises ValueError if their number differs or something does not fit.
+        """
         with self._turns:
             progress, updates = Progress(**values["progress"]), values["updates"]
-            if progress.rows != self.progress.rows:
-                raise ValueError(f"the state was saved after {progress.rows} rows; {self.progress.rows} are here")
+            rows = self.progress.rows if stored is None else stored.added
+            if rows != progress.rows:
+                raise ValueError(f"the state was saved after {progress.rows} rows; {rows} are here")
+            if stored is not None:
+                self.replay.restore(stored)
+            self.taken, self._phase_open = dict(values["taken"]), values["phase_open"]
             self.agent.load_tensors(tensors)
             self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]
             self._sampling.set_state(tensors["sampling"])
@@ -212,6 +225,21 @@ class Learner:
             self._keep_threads(values["threads"])
             self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
 
+    def _state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
+        values = {
+            "progress": dict(vars(self.progress)),
+            "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
+            "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
+            "warm_start": dict(vars(self._warm_start.state)),
+            "gate_open": self.gate.open,
+            "weights_version": self._version,
+            "taken": dict(self.taken),
+            "phase_open": self._phase_open,
+            "threads": self.config.threads,
+        }
+        return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+
     def _add(self, row: Transition) -> bool:
         with self._turns:
             self.spec.check(row)
@@ -221,6 +249,7 @@ class Learner:
             self._version = max(self._version, row.weights_version)
             self.budget.earn(1)
             self.progress.rows += 1
+            self.taken[row.stream] = row.id
             self._phase_open = not row.last_of_phase
             if row.last_of_phase:
                 self.progress.phases += 1
@@ -273,7 +302,7 @@ class Learner:
             return Probes()
         # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.
         generator = torch.Generator().manual_seed(self.config.seed + self.agent.critic_updates)
-        return stats.probe(self.agent, self.replay.sample(rows, generator), self._translation_mm, generator)
+        return stats.probe(self.agent, self.replay.sample(rows, generator), self.translation_mm, generator)
 
     def _pack(self) -> PolicyWeights:
         data = pack(self.agent, self._version, self.contract)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.facts import Facts
 from rlt_ros.rl.features import FeatureStore
 from rlt_ros.rl.rows import check_known
 from rlt_ros.rl.sampling import Sampler
+from rlt_ros.rl.stored import Stored, fill
 from rlt_ros.tensor import torch
 from rlt_ros.types import Driver, Label, Transition
 
@@ -70,6 +74,7 @@ class Replay:
             "mc_return": np.zeros(n, np.float32),
             "row": np.zeros(n, np.int64),
         }
+        self._facts = Facts(n, c)
         self._tensors = {name: torch.from_numpy(column) for name, column in self._columns.items()}
         self._z, self._proprio, self._reference = (
             torch.from_numpy(a) for a in (self._features.z, self._features.proprio, self._features.reference)
@@ -153,6 +158,38 @@ class Replay:
             steps = float(self._columns["horizon"][: len(self)].sum())
             return float(self._columns["human"][: len(self)].sum()) / steps if steps else 0.0
 
+    @contextmanager
+    def held(self) -> Iterator[Stored]:
+        """All rows as arrays that stand still for as long as the caller has them. Do not change them."""
+        with self._lock:
+            n = len(self)
+            feature_keys, features, places = self._features.packed()
+            columns = {name: column[:n] for name, column in {**self._columns, **self._facts.columns}.items()}
+            columns |= {name: places[columns[name]] for name in ("start", "next")}
+            yield Stored(self._added, self._order, columns, feature_keys, features)
+
+    def restore(self, stored: Stored) -> None:
+        """Take over stored rows, in an empty replay of the same capacity: every sample is then what it would have been.
+
+        Raises ValueError if it is not empty, or naming a column that is missing or does not fit.
+        """
+        if self._added:
+            raise ValueError(f"a replay with {self._added} rows of its own cannot take over {stored.added} others")
+        columns = self._columns | self._facts.columns
+        if set(columns) != set(stored.columns):
+            raise ValueError(f"stored columns are {sorted(stored.columns)}; expected {sorted(columns)}")
+        with self._lock:
+            n = len(stored.keys)
+            for name, column in columns.items():
+                fill(column[:n], stored.columns[name], name)
+            uses = np.concatenate([self._columns[name][:n] for name in ("start", "next")])
+            self._features.restore(stored.feature_keys, stored.features, uses)
+            self._order = list(stored.keys)
+            self._held = {key: place for place, key in enumerate(self._order)}
+            self._added = stored.added
+            numbers, human = self._columns["row"][:n], self._columns["human"][:n].any(axis=1)
+            self._sampler.restore(stored.added, numbers, human)
+
     def _write(self, slot: int, row: Transition, start: int, following: int) -> None:
         h = row.valid_horizon
         c = self._columns
@@ -166,6 +203,7 @@ class Replay:
         c["terminated"][slot] = row.terminated
         c["mc_return"][slot] = monte_carlo_return(row, self._config.gamma)
         c["row"][slot] = self._added
+        self._facts.write(slot, row)
         key = (row.stream, row.id)
         self._held[key] = slot
         self._order[slot : slot + 1] = [key]

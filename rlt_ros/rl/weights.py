@@ -10,6 +10,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from rlt_ros.files import write_whole
 from rlt_ros.rl.agent import Agent, load_strictly
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
@@ -74,9 +75,7 @@ def start_from(agent: Agent, path: Path, contract: str) -> int:
 
 def write_policy_file(path: Path, weights: PolicyWeights) -> None:
     """Write the newest weights beside the run's other files; the file is whole or the one before."""
-    aside = path.with_name(path.name + ".tmp")
-    aside.write_bytes(weights.data)
-    aside.replace(path)
+    write_whole(path, weights.data)
 
 
 def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:

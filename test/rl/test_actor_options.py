@@ -142,11 +142,21 @@ def test_noise_in_training_is_neither_that_of_the_rollout_nor_that_of_the_target
     twin, _ = agent_and_batch(target_noise=0.0, rollout_noise=0.0, target_critics=3)
     noisy, _ = agent_and_batch(target_noise=0.0, training_noise=0.5, target_critics=3)
     assert torch.equal(noisy.target_values(batch), quiet.target_values(batch))
-    states = [agent.generator.set_state(quiet.generator.get_state()) for agent in (twin, noisy)]
-    assert len(states) == 2
+    for agent in (twin, noisy):
+        agent.generator.set_state(quiet.generator.get_state())
     loss = quiet._update_actor(batch)[0]
     assert torch.equal(twin._update_actor(batch)[0], loss)
     assert not torch.equal(noisy._update_actor(batch)[0], loss)
+
+
+def test_without_training_noise_an_actor_update_draws_for_dropout_alone():
+    """Measured results were obtained so: another number drawn would change them all."""
+    agent, batch = agent_and_batch(reference_dropout=0.5)
+    twin = torch.Generator()
+    twin.set_state(agent.generator.get_state())
+    losses.dropped(agent.policy_part(batch.reference), 0.5, twin)
+    agent._update_actor(batch)
+    assert torch.equal(agent.generator.get_state(), twin.get_state())
 
 
 def test_the_gradient_of_a_sampled_chunk_reaches_its_mean():
