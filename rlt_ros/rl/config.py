@@ -8,8 +8,9 @@ from typing import Any
 
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
-OPERATIONAL = ("device", "threads")
-"""Settings that may differ between a checkpoint and the run that resumes it: they say where, not what, is learned."""
+OPERATIONAL = ("async_training", "device", "threads")
+"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what, is
+learned."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ class AgentConfig:
     max_debt: int = 10_000  # earned updates that may wait; the rest is forgone and counted
     replay_capacity: int = 100_000  # rows
     half_precision_z: bool = True  # z stored as float16
+    async_training: bool = False  # in simulation too, the robot does not wait for the updates; a real one never does
     seed: int = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
     threads: int = 1  # of torch; two threads under load are slower than one, and layer norm then rounds differently
