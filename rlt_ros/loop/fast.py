@@ -22,7 +22,7 @@ from rlt_ros.loop.practice import Practice, Wishes
 from rlt_ros.loop.record import Record, refuse_used
 from rlt_ros.loop.report import summary_text, write_json
 from rlt_ros.loop.settings import Settings, Values, from_arguments, from_file, settings
-from rlt_ros.rl.trainer import TrainingFailed
+from rlt_ros.rl.trainer import EXIT_CODE, TrainingFailed
 from rlt_ros.robot.config import load_robot
 from rlt_ros.token.cache import cached_stage1
 
@@ -31,14 +31,17 @@ MINUTES = 7.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point. Exit code 0, 1 after an error (the reason on standard error), 130 after Ctrl-C."""
+    """Entry point. Exit code 0; with the reason on standard error 1, or 3 if training has failed; 130 after Ctrl-C."""
     args = parser().parse_args(argv)
     # MuJoCo and its renderer read these when they are first imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
     os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         return _run(args)
-    except (ImportError, OSError, TrainingFailed, ValueError) as error:
+    except TrainingFailed as error:
+        print(f"fast: {error}", file=sys.stderr)
+        return EXIT_CODE
+    except (ImportError, OSError, ValueError) as error:
         print(f"fast: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

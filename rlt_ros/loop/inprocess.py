@@ -44,11 +44,13 @@ def _always() -> tuple[bool, str]:
 
 @dataclass(frozen=True)
 class Hooks:
-    """What a run tells. rows: new rows, before anything is learned from them. episode: a labelled phase is learned from
-    (`background` training: handed over), before the reset that follows it.
+    """What a run tells. rows: new rows, before anything is learned from them. training: a slice of the updates that the
+    robot waits for was made. episode: a labelled phase is learned from (`background` training: handed over), before the
+    reset that follows it.
     """
 
     rows: Callable[[list[Transition]], None] = lambda rows: None
+    training: Callable[[InProcess], None] = lambda loop: None
     episode: Callable[[InProcess], None] = lambda loop: None
 
 
@@ -76,7 +78,7 @@ class InProcess:
         self.policy = ChunkPolicy(parts.chunk, self.config.sigma, self.config.noise_hold, config.seed)
         self.windows = WindowAssembler(parts.chunk, self.config)
         self.outbox = Outbox("inprocess", bound=1)
-        self.trainer = Trainer(parts.learner, background)
+        self.trainer = Trainer(parts.learner, background, on_slice=lambda: self._trained(background))
         self.interrupted = False
         self._period = round(1e9 / parts.robot.control_rate)
         self._observations: dict[int, Observation] = {}
@@ -104,6 +106,10 @@ class InProcess:
             "rows_dropped": dict(self.windows.counts),
             "driven": dict(self.executor.counts),
         }
+
+    def _trained(self, background: bool) -> None:
+        if not background:
+            self._hooks.training(self)
 
     def interrupt(self) -> None:
         """Let `run` end after this control step and training within one update; a signal handler may call it."""

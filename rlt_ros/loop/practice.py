@@ -45,8 +45,8 @@ class Practice:
         self._moments: list[dict[str, Any]] = []
         self._waiting = sorted(wishes.moments)
         self._pace = Pace(settings.session.control_rate)
-        background, hooks = settings.agent.async_training, Hooks(rows=self._on_rows, episode=self._on_episode)
-        self._loop = InProcess(parts, settings.session, settings.loop, background, hooks=hooks)
+        hooks = Hooks(rows=self._on_rows, training=self._report, episode=self._on_episode)
+        self._loop = InProcess(parts, settings.session, settings.loop, settings.agent.async_training, hooks=hooks)
         self._evaluator = Evaluator(parts, settings.session, settings.loop, episode=self._report)
 
     def run(self) -> dict[str, Any]:
@@ -82,10 +82,14 @@ class Practice:
         if self._record is not None:
             self._record.episode()
         self._report(loop)
-        while self._waiting and not loop.conductor.evaluating and self._practised() >= self._waiting[0]:
+        while self._moment_has_come():
             scores = self._evaluator.scores(FINAL, loop.policy.policy)
             if not self._interrupted():
                 self._moments.append(self._moment(scores))
+
+    def _moment_has_come(self) -> bool:
+        practising = not (self._loop.conductor.evaluating or self._interrupted())
+        return practising and bool(self._waiting) and self._practised() >= self._waiting[0]
 
     def _report(self, loop: InProcess) -> None:
         progress = loop.session.progress

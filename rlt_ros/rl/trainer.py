@@ -13,6 +13,10 @@ SLICE = 50
 """Updates between two looks at whether training may go on."""
 
 
+EXIT_CODE = 3
+"""Of a process whose training has failed: starting it again would fail again."""
+
+
 class TrainingFailed(RuntimeError):
     """Training has ended for good; `__cause__` says why. The weights are not to be used any more."""
 
@@ -38,7 +42,7 @@ class Trainer:
     Either way a round of rows reaches the learner when the rounds before it are learned from, so both give the same
     weights for the same rounds, bit for bit, however long the caller takes between them.
     Rows that reach the learner past `add` (a node's inbox) are announced by `wake`. may_train: asked before each slice.
-    on_spent: called where training takes place, each time that nothing is due any more.
+    on_slice, on_spent: called where training takes place, after each slice and when nothing is due any more.
     """
 
     def __init__(
@@ -46,9 +50,10 @@ class Trainer:
         learner: Trainee,
         background: bool,
         may_train: Callable[[], bool] = lambda: True,
+        on_slice: Callable[[], None] = lambda: None,
         on_spent: Callable[[], None] = lambda: None,
     ) -> None:
-        self._learner, self._may_train, self._on_spent = learner, may_train, on_spent
+        self._learner, self._may_train, self._on_slice, self._on_spent = learner, may_train, on_slice, on_spent
         self._rounds: deque[list[Transition]] = deque()
         self._condition = threading.Condition()
         self._halted = self._busy = False
@@ -139,6 +144,7 @@ class Trainer:
                 self._learner.add(rows)
             while not self._halted and self._due():
                 self._learner.train(SLICE, lambda: self._halted)
+                self._on_slice()
             if self._learner.due_updates == 0:
                 self._on_spent()
         except Exception as error:  # whatever it is: a thread that died unnoticed would leave stale weights in charge
