@@ -163,10 +163,10 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
 
 
-def end_if_training_failed(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
+def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited
     """The arm must not go on with stale weights, and a learner that is started again would fail again."""
-    failed = event.returncode == EXIT_CODE
-    return [Shutdown(reason="training failed; the learner's last lines say why")] if failed else []
+    if event.returncode == EXIT_CODE:
+        raise RuntimeError("training has failed; the learner's last lines say why")
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -130,6 +130,17 @@ def test_a_learner_that_is_killed_loses_no_row(stage2: Start, listen: Callable[[
     assert kept == list(range(1, summary["transitions"]["published"] + 1)), "every row once, in order"
 
 
+def test_a_run_whose_training_fails_ends_and_says_why(stage2: Start, quick: Path) -> None:
+    parameters = yaml.safe_load(quick.read_text())
+    parameters["/**/learner"]["ros__parameters"]["learning_rate"] = 1.0e30
+    quick.write_text(yaml.safe_dump(parameters))
+    graph = stage2(practice_minutes=30)
+    assert graph.end(240) == 1
+    assert "training failed: Diverged: " in graph.text and "training has failed" in graph.text
+    assert not (graph.run_dir / "summary.json").exists() and not (graph.run_dir / "checkpoints").exists()
+    assert list(Journal(graph.run_dir / "transitions")), "the rows are there all the same"
+
+
 def test_an_existing_run_directory_is_refused_at_start(stage2: Start, tmp_path: Path) -> None:
     used = tmp_path / "used"
     used.mkdir()
