@@ -1,7 +1,8 @@
 """`rlt fast`: the agent, the loop and the simulator of Stage 2 in one process, without ROS.
 
-Same seed and settings: the same rows and weights as the lockstep graph's. Ctrl-C ends the run after the control step
-and the update under way: what there is by then is saved and reported, exit code 130; a second one ends it at once.
+Same seed and settings: the same rows and weights, and with --exact those of the lockstep graph. Ctrl-C ends the run
+after the control step and the update under way: what there is by then is saved and reported, exit code 130; a second
+one ends it at once.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     add("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")
     add("--dither", type=_numbers, default=(), metavar="0.05,0.1", help="evaluate the VLA with noise of these sigmas")
     add("--expert", action="store_true", help="evaluate the scripted expert on the same start states")
+    add("--exact", action="store_true", help="one VLA pass at a time, slower: bit for bit the lockstep graph")
     add("--seed", type=int, default=1, help="of everything (default: 1)")
     add("--run-dir", type=Path, help="new directory for rows, checkpoints, TensorBoard and summary (default: none)")
     add("--params-file", type=Path, help="node parameters of learner, actor and teleop, as for stage2.launch.py")
@@ -93,7 +95,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _practice(args: argparse.Namespace) -> Practice:
     checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config)
-    chosen, wishes = _settings(args, checkpoint), Wishes(args.moments, args.dither, args.expert)
+    chosen, wishes = _settings(args, checkpoint), Wishes(args.moments, args.dither, args.expert, args.exact)
     parts = real_parts(
         checkpoint=checkpoint,
         robot_config=args.robot_config,

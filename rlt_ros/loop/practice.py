@@ -8,23 +8,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlt_ros.loop.evaluation import Evaluator, best_dither
-from rlt_ros.loop.inprocess import Hooks, InProcess
+from rlt_ros.loop.inprocess import BATCH, Hooks, InProcess
 from rlt_ros.loop.pace import Pace
 from rlt_ros.loop.parts import Parts
 from rlt_ros.loop.record import Record
 from rlt_ros.loop.report import status_line
 from rlt_ros.loop.session import EXPERT, FINAL
 from rlt_ros.loop.settings import Settings
-from rlt_ros.types import Transition
+from rlt_ros.types import PolicyWeights, Transition
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is evaluated besides base and final actor, on the same start states."""
+    """What is evaluated besides base and final actor, on the same start states, and how."""
 
     moments: tuple[float, ...] = ()  # minutes of practice after which the actor of that moment is evaluated
     dither: tuple[float, ...] = ()  # sigmas of held noise with which the unlearned VLA is evaluated
     expert: bool = False  # whether the scripted expert is evaluated
+    exact: bool = False  # one VLA pass at a time, as in the lockstep graph
 
 
 class Practice:
@@ -45,8 +46,9 @@ class Practice:
         self._moments: list[dict[str, Any]] = []
         self._waiting = sorted(wishes.moments)
         self._pace = Pace(settings.session.control_rate)
-        hooks = Hooks(rows=self._on_rows, training=self._report, episode=self._on_episode)
-        self._loop = InProcess(parts, settings.session, settings.loop, settings.agent.async_training, hooks=hooks)
+        hooks = Hooks(self._on_rows, self._report, self._on_weights, self._on_episode)
+        batch, background = 1 if wishes.exact else BATCH, settings.agent.async_training
+        self._loop = InProcess(parts, settings.session, settings.loop, background, batch, hooks=hooks)
         self._evaluator = Evaluator(parts, settings.session, settings.loop, episode=self._report)
 
     def run(self) -> dict[str, Any]:
@@ -77,6 +79,10 @@ class Practice:
     def _on_rows(self, rows: list[Transition]) -> None:
         if self._record is not None:
             self._record.rows(rows)
+
+    def _on_weights(self, weights: PolicyWeights) -> None:
+        if self._record is not None:
+            self._record.weights(weights)
 
     def _on_episode(self, loop: InProcess) -> None:
         if self._record is not None:

@@ -9,7 +9,7 @@ from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.metrics import Metrics
 from rlt_ros.rl.weights import write_policy_file
-from rlt_ros.types import Transition
+from rlt_ros.types import PolicyWeights, Transition
 
 
 def refuse_used(run_dir: Path) -> None:
@@ -31,7 +31,7 @@ class Record:
         self.run_dir, self._learner, self._save_every = run_dir, learner, save_every
         self._journal = Journal(run_dir / "transitions")
         self._metrics = Metrics(run_dir / "tensorboard")
-        self._saved_at = self._version = 0
+        self._saved_at = 0
 
     def rows(self, rows: list[Transition]) -> None:
         """Bring rows to the disk, before anything is learned from them."""
@@ -39,10 +39,13 @@ class Record:
             self._journal.append(row)
         self._journal.flush()
 
+    def weights(self, weights: PolicyWeights) -> None:
+        """Write the newest policy."""
+        write_policy_file(self.run_dir / "policy.safetensors", weights)
+
     def episode(self) -> None:
-        """Write what an episode has changed: statistics, the policy, a checkpoint if one is due."""
+        """Write what an episode has changed: statistics, and a checkpoint if one is due."""
         self._metrics.write(self._learner.stats())
-        self._write_policy()
         made = self._learner.agent.critic_updates - self._saved_at
         if 0 < self._save_every <= made:
             self._save()
@@ -55,15 +58,9 @@ class Record:
         self._metrics.close()
 
     def abandon(self) -> None:
-        """Close without another checkpoint or policy: what is in the networks must not be used."""
+        """Close without another checkpoint: what is in the networks must not be used."""
         self._journal.close()
         self._metrics.close()
-
-    def _write_policy(self) -> None:
-        weights = self._learner.weights()
-        if weights.version != self._version:
-            self._version = weights.version
-            write_policy_file(self.run_dir / "policy.safetensors", weights)
 
     def _save(self) -> None:
         save_checkpoint(self.run_dir / "checkpoints", self._learner)

@@ -42,7 +42,7 @@ class Trainer:
     Either way a round of rows reaches the learner when the rounds before it are learned from, so both give the same
     weights for the same rounds, bit for bit, however long the caller takes between them.
     Rows that reach the learner past `add` (a node's inbox) are announced by `wake`. may_train: asked before each slice.
-    on_slice, on_spent: called where training takes place, after each slice and when nothing is due any more.
+    on_slice, on_spent: called where training takes place, after each slice and when what was due is spent.
     """
 
     def __init__(
@@ -142,10 +142,11 @@ class Trainer:
         try:
             if rows:
                 self._learner.add(rows)
+            made = 0
             while not self._halted and self._due():
-                self._learner.train(SLICE, lambda: self._halted)
+                made += self._learner.train(SLICE, lambda: self._halted)
                 self._on_slice()
-            if self._learner.due_updates == 0:
+            if made and self._learner.due_updates == 0:
                 self._on_spent()
         except Exception as error:  # whatever it is: a thread that died unnoticed would leave stale weights in charge
             self._failure = error
