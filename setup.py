@@ -8,7 +8,8 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
 MANIFEST = ElementTree.parse(ROOT / "package.xml").getroot()
-ENTRY_POINTS = runpy.run_path(str(ROOT / "rlt_ros" / "entry_points.py"))["ENTRY_POINTS"]
+EXECUTABLES = runpy.run_path(str(ROOT / "rlt_ros" / "entry_points.py"))
+SCRIPTS = [f"{EXECUTABLES['console_script'](n)} = {target}" for n, target in EXECUTABLES["ENTRY_POINTS"].items()]
 
 setup(
     name=MANIFEST.findtext("name"),
@@ -31,5 +32,5 @@ setup(
         "vision": ["opencv-python-headless<5"],
         "test": ["hypothesis", "pytest"],
     },
-    entry_points={"console_scripts": [f"rlt-{name} = {target}" for name, target in ENTRY_POINTS.items()]},
+    entry_points={"console_scripts": SCRIPTS},
 )

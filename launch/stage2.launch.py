@@ -24,6 +24,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.token.cache import cached_stage1
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])
@@ -154,12 +155,18 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         vital("executor", managed),
         vital("teleop", seed, run, session),
         # Nothing is lost while it is away: rows wait in the actor, and its journal has the rest.
-        node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0),
+        node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
     ]
     if simulated:
         nodes.insert(0, vital("sim", seed))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
+
+
+def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited
+    """The arm must not go on with stale weights, and a learner that is started again would fail again."""
+    if event.returncode == EXIT_CODE:
+        raise RuntimeError("training has failed; the learner's last lines say why")
 
 
 def generate_launch_description() -> LaunchDescription:

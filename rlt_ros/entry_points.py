@@ -17,8 +17,14 @@ ENTRY_POINTS = {
     "learner": "rlt_ros.nodes.learner:main",
     "sim": "rlt_ros.nodes.sim:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
+    "rlt": "rlt_ros.cli:main",
 }
 """Executable to "module:function". setup.py and CMakeLists.txt read this file without importing rlt_ros."""
+
+
+def console_script(name: str) -> str:
+    """Name of an executable on the PATH: `rlt` itself, `rlt-actor` for the actor."""
+    return name if name == "rlt" else f"rlt-{name}"
 
 
 def run(name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Gathers the summaries of a sweep into one small file: python bench/sweep/collect.py OUT docs/data/sweep.json"""
+"""Gathers the summaries of a sweep into one small file: python -m bench.sweep.collect OUT docs/data/sweep.json"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Draws the sweep: python bench/sweep/report.py docs/data/sweep.json --table docs/learning.md --plot docs/images/sweep.png
+"""Draws a sweep.
+
+python -m bench.sweep.report docs/data/sweep.json --table docs/learning.md --plot docs/images/sweep.png
 
 The table stands between `<!-- sweep -->` and `<!-- /sweep -->`; a test compares it with the data.
 """
@@ -16,7 +18,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 BEGIN, END = "<!-- sweep -->", "<!-- /sweep -->"
-HEADER = "| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n|---|---|---|---|---|---|---|---|"
+HEADER = "| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n" + "|---" * 8 + "|"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Runs the cells of `cells.yaml` with several seeds each through `rlt fast`. What is finished is not run again.
 
-python bench/sweep/run.py --out DIR --checkpoint DIR [--seeds 1,2,3,4,5] [--minutes 7] [--jobs 2] [CELL ..]
+python -m bench.sweep.run --out DIR --checkpoint DIR [--seeds 1,2,3,4,5] [--minutes 7] [--jobs 2] [CELL ..]
 """
 
 from __future__ import annotations

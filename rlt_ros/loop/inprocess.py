@@ -1,30 +1,24 @@
-"""The whole loop in one process, without ROS: the same classes as the nodes, in the order of the lockstep graph.
-
-python -m rlt_ros.loop.inprocess --checkpoint DIR --minutes 7 --eval-episodes 50 --seed 1
-"""
+"""The whole loop in one process, without ROS: the same classes as the nodes, in the order of the lockstep graph."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rlt_ros.data.images import square
 from rlt_ros.loop.conductor import Conductor
+from rlt_ros.loop.config import LoopConfig
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
 from rlt_ros.loop.outbox import Outbox
-from rlt_ros.loop.parts import Parts, real_parts
+from rlt_ros.loop.parts import Parts
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.policy import ChunkPolicy
-from rlt_ros.loop.report import status_line
 from rlt_ros.loop.requests import Request
-from rlt_ros.loop.session import Session, SessionConfig
+from rlt_ros.loop.session import EVALUATIONS, Evaluations, Session, SessionConfig
 from rlt_ros.loop.windows import WindowAssembler
+from rlt_ros.rl.trainer import Trainer
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
 from rlt_ros.types import (
@@ -34,12 +28,13 @@ from rlt_ros.types import (
     Observation,
     Phase,
     PolicyMode,
+    PolicyWeights,
     Transition,
     TransitionAck,
 )
 
 BATCH = 16
-"""Observations in one VLA pass after a label."""
+"""Observations in one VLA pass after a label: a quarter of the time of as many passes, the same to the sixth digit."""
 
 
 def _always() -> tuple[bool, str]:
@@ -47,53 +42,90 @@ def _always() -> tuple[bool, str]:
     return True, ""
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """What a run tells, to whoever wants to know.
+
+    rows: new rows, before anything is learned from them. training: a slice of the updates that the robot waits for was
+    made. weights: a new version, before it drives. episode: a labelled phase is learned from (`background` training:
+    handed over), before the reset that follows it.
+    """
+
+    rows: Callable[[list[Transition]], None] = lambda rows: None
+    training: Callable[[InProcess], None] = lambda loop: None
+    weights: Callable[[PolicyWeights], None] = lambda weights: None
+    episode: Callable[[InProcess], None] = lambda loop: None
+
+
 class InProcess:
     """Runs a session: observe, operator, features at decisions, chunk, executor, world; at the end of a phase rows, all
     earned updates, new weights.
 
-    sigma, hold: held exploration noise; stride: control steps between windows; outcome_seen: as `WindowAssembler` has
-    it. Pictures are taken of the observations that a decision or a window needs. on_episode is called after each
-    labelled phase.
+    Pictures are taken of the observations that a decision or a window needs. background: the robot does not wait for
+    the updates (`rl.trainer`), and what it has learned at a moment depends on the machine's speed. batch: observations
+    in one VLA pass at most; with 1 rows and weights are those of the lockstep graph, bit for bit. stream: name of the
+    rows' stream.
     """
 
     def __init__(
         self,
         parts: Parts,
         config: SessionConfig,
-        sigma: float = 0.1,
-        hold: int = 5,
-        stride: int = 2,
-        on_episode: Callable[[Session], None] = lambda session: None,
-        outcome_seen: bool = False,
+        loop: LoopConfig | None = None,
+        background: bool = False,
+        batch: int = BATCH,
+        evaluations: Evaluations = EVALUATIONS,
+        hooks: Hooks | None = None,
+        stream: str = "inprocess",
     ) -> None:
-        self._parts, self._stride, self._on_episode = parts, stride, on_episode
-        self.session = Session(config, _always)
+        self._parts, self.config, self._hooks = parts, loop or LoopConfig(), hooks or Hooks()
+        self.session = Session(config, _always, evaluations)
         self.conductor = Conductor(PhaseMachine(_always), self.session)
         self.executor = ChunkExecutor(parts.robot, parts.chunk)
-        self.policy = ChunkPolicy(parts.chunk, sigma, hold, config.seed)
-        self.windows = WindowAssembler(parts.chunk, stride, outcome_seen)
-        self.outbox = Outbox("inprocess", bound=1)
+        self.policy = ChunkPolicy(parts.chunk, self.config.sigma, self.config.noise_hold, config.seed)
+        self.windows = WindowAssembler(parts.chunk, self.config)
+        self.outbox = Outbox(stream, bound=1)
+        self.trainer = Trainer(parts.learner, background, on_slice=self._on_slice, on_spent=self._on_spent)
+        self._background, self._batch, self._learned = background, batch, False
+        self.interrupted = False
         self._period = round(1e9 / parts.robot.control_rate)
         self._observations: dict[int, Observation] = {}
         self._id = self._episode = self._step = 0
         self._version = self._applied = 0
 
     def run(self) -> dict[str, Any]:
-        """Run the session to its end; returns the summary, JSON-ready."""
+        """Run the session to its end, or to `interrupt`; returns the summary, JSON-ready. Raises TrainingFailed."""
         started = time.monotonic()
-        while not self.conductor.finished:
-            self.step()
+        try:
+            while not (self.conductor.finished or self.interrupted):
+                self.trainer.check()
+                self.step()
+            self.trainer.wait()
+        finally:
+            self.trainer.stop()
         return {
             "seed": self.session.config.seed,
             **self.session.results(),
             "practice": self.session.practice,
             "robot_time_s": self.conductor.robot_steps / self._parts.robot.control_rate,
             "wall_time_s": time.monotonic() - started,
-            "rows": self.outbox.published,
-            "rows_dropped": dict(self.windows.counts),
+            "transitions": {"published": self.outbox.published, "received": self.outbox.acknowledged},
             "weights": {"published": self._version, "applied": self._applied},
+            "rows_dropped": dict(self.windows.counts),
             "driven": dict(self.executor.counts),
         }
+
+    def _on_slice(self) -> None:
+        if not self._background:
+            self._hooks.training(self)
+
+    def _on_spent(self) -> None:
+        self._learned = True
+
+    def interrupt(self) -> None:
+        """Let `run` end after this control step and training within one update; a signal handler may call it."""
+        self.interrupted = True
+        self.trainer.halt()
 
     def step(self) -> None:
         """One control period."""
@@ -108,7 +140,7 @@ class InProcess:
             if self.windows.sees_end(event):
                 self._keep(stamp, state)
             self._close(event)
-        if self._on_grid(word.mode):
+        if self._may_begin_window(word.mode):
             self._keep(stamp, state)
         self._carry_out(self._decided(stamp, state, truth, word.mode))
 
@@ -165,10 +197,19 @@ class InProcess:
 
     # observations and features
 
-    def _on_grid(self, mode: PolicyMode) -> bool:
-        """Whether a window may start or end here; windows lie on a grid that begins with the phase."""
-        recorded = mode.phase is Phase.CRITICAL and mode.record
-        return recorded and self.conductor.steps_in_phase % self._stride == 0
+    def _may_begin_window(self, mode: PolicyMode) -> bool:
+        """Whether a window may start or end here; windows lie on a grid that begins with the first step they cover."""
+        if self.config.store_from == "approach":
+            covered, steps = mode.phase in (Phase.APPROACH, Phase.CRITICAL) and not mode.evaluation, self._step
+        else:
+            steps = self.conductor.steps_in_phase
+            # A policy's phase begins with a decision, which keeps its observation; before it an older chunk runs on.
+            begun = steps > 0 or mode.mode is Mode.HUMAN
+            covered = mode.phase is Phase.CRITICAL and mode.record and begun
+        if not self.config.valid_horizon:
+            return covered  # aligned to an end that is not known yet
+        # A window ends off the grid where C is no multiple of the stride.
+        return covered and any((steps - offset) % self.config.stride == 0 for offset in (0, self._parts.chunk))
 
     def _keep(self, stamp: int, state: RobotState) -> Observation:
         if self._id not in self._observations:
@@ -191,63 +232,27 @@ class InProcess:
     def _close(self, event: EpisodeEvent) -> None:
         assembly = self.windows.finish(event)
         while assembly.missing:
-            self._features([self._observations[i] for i in assembly.missing[:BATCH]])
+            self._features([self._observations[i] for i in assembly.missing[: self._batch]])
             assembly = self.windows.finish(event)
         self._observations.clear()
         rows = self.outbox.put(assembly.rows)
         if rows:
-            self._learn(rows)
-        self._on_episode(self.session)
+            self._hooks.rows(rows)
+            self.trainer.add(rows)
+            self.outbox.acknowledge(TransitionAck(self.outbox.stream, rows[-1].id, len(rows), 0, self._version))
+        if self.conductor.evaluating:
+            self.trainer.wait()  # what is evaluated has learned from everything
+        self._take_weights()
+        self._hooks.episode(self)
 
-    def _learn(self, rows: list[Transition]) -> None:
-        learner = self._parts.learner
-        learner.add(rows)
-        self.outbox.acknowledge(TransitionAck(self.outbox.stream, rows[-1].id, len(rows), 0, self._version))
-        while learner.train(1000):
-            pass
-        weights = learner.weights()
+    def _take_weights(self) -> None:
+        # As the learner node: weights are published when a phase is learned from, behind the robot's back at any time.
+        if not (self._learned or self._background):
+            return
+        self._learned = False
+        weights = self._parts.learner.weights()
         if weights.version != self._version:
+            self._hooks.weights(weights)
             self._version = weights.version
             self._applied += 1
             self.policy.swap(self._parts.load(weights) if weights.gate_open else None)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point: prints progress on standard error and the summary as JSON on standard output."""
-    args = _parser().parse_args(argv)
-    # MuJoCo and its renderer read these when they are first imported.
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("LP_NUM_THREADS", "0")
-    parts = real_parts(args.checkpoint, args.robot_config, args.seed)
-    config = SessionConfig(
-        practice_minutes=args.minutes,
-        control_rate=parts.robot.control_rate,
-        eval_episodes=args.eval_episodes,
-        seed=args.seed,
-    )
-
-    def report(session: Session) -> None:
-        if session.progress.episode % args.report_every == 0:
-            line = status_line(session.progress, config.control_rate, None, parts.learner.stats())
-            print(line, file=sys.stderr, flush=True)
-
-    summary = InProcess(parts, config, on_episode=report).run()
-    stats = parts.learner.stats()
-    summary["updates"] = {"critic": stats.critic_updates, "actor": stats.actor_updates}
-    print(json.dumps(summary, indent=2))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(prog="python -m rlt_ros.loop.inprocess", description=__doc__)
-    result.add_argument("--checkpoint", required=True, help="directory of the Stage-1 checkpoint")
-    result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
-    result.add_argument("--minutes", type=float, default=7.0, help="practice, minutes of robot time (default: 7)")
-    result.add_argument("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")
-    result.add_argument("--seed", type=int, default=1, help="of everything (default: 1)")
-    result.add_argument("--report-every", type=int, default=20, help="episodes between status lines (default: 20)")
-    return result
-
-
-if __name__ == "__main__":
-    sys.exit(main())

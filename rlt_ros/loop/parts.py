@@ -10,9 +10,11 @@ import numpy as np
 
 from rlt_ros.loop.policy import Policy
 from rlt_ros.loop.requests import Request
+from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.robot.config import RobotConfig, load_robot
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
+from rlt_ros.sim.operator import OperatorConfig
 from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
 
 
@@ -68,11 +70,18 @@ class Learner(Protocol):
     def add(self, rows: list[Transition]) -> int:
         """Store rows."""
 
-    def train(self, max_updates: int) -> int:
-        """Make updates that were earned, so many at most; how many."""
+    @property
+    def due_updates(self) -> int:
+        """Updates that could be made now."""
+
+    def train(self, max_updates: int, stop: Callable[[], bool]) -> int:
+        """Make updates that were earned, so many at most, until stop says so; how many."""
 
     def weights(self) -> PolicyWeights:
-        """The newest weights."""
+        """The newest weights; a new version only if they have changed."""
+
+    def stats(self) -> Any:
+        """What is known about learning: `rl.stats.LearnerStats`."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,20 @@ class Parts:
     chunk: int
 
 
-def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
+def real_parts(
+    checkpoint: str,
+    robot_config: str,
+    seed: int,
+    agent: AgentConfig | None = None,
+    operator: OperatorConfig | None = None,
+) -> Parts:
     """The simulated peg insertion, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
-    Raises ContractMismatch if robot and checkpoint disagree, ImportError naming the extra if torch or MuJoCo is
-    missing.
+    agent: settings of the learner, by default those of the design with the checkpoint's chunk and the seed; its chunk
+    is the loop's. operator: of the scripted person.
+    Raises ContractMismatch if robot and checkpoint disagree, ValueError if the chunk is longer than the VLA's horizon,
+    ImportError naming the extra if torch or MuJoCo is missing.
     """
-    from rlt_ros.rl.config import AgentConfig, Dims
     from rlt_ros.rl.learner import Learner as RLTLearner
     from rlt_ros.rl.weights import load_policy
     from rlt_ros.sim.config import SimConfig
@@ -112,15 +128,17 @@ def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
     robot, stage1 = load_robot(robot_config), load_stage1(checkpoint)
     contract = stage1.contract
     contract.check_robot(robot)
-    agent, dims = AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    if agent.chunk > contract.horizon:
+        raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(
         robot=robot,
         world=PegInsertion(SimConfig(), robot, seed),
         extractor=FeatureExtractor(stage1, seed, threads=1),
-        operator=ScriptedOperator(seed=seed),
+        operator=ScriptedOperator(operator, seed=seed),
         person=Expert(robot),
         learner=RLTLearner(agent, dims, contract.fingerprint, 1e3 * robot.action_scale.translation),
         load=lambda weights: load_policy(weights, contract.fingerprint),
         image_size=contract.image_size[0],
-        chunk=contract.chunk,
+        chunk=agent.chunk,
     )

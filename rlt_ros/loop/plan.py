@@ -11,7 +11,7 @@ from rlt_ros.types import Mode
 class EpisodePlan:
     """Settings of one episode; the defaults are those of a person who practises by hand."""
 
-    policy: Mode = Mode.RL  # VLA or RL: who drives the critical phase; RL falls back to VLA while the gate is closed
+    policy: Mode = Mode.RL  # VLA, HUMAN or RL: who drives the critical phase; RL falls back to VLA until the gate opens
     explore: bool = True  # held noise on the policy's actions in the critical phase
     record: bool = True  # rows of the critical phase go to the learner
     evaluation: bool = False  # nothing is learned, the averaged actor drives without sampling
@@ -19,7 +19,7 @@ class EpisodePlan:
     stage: str = "practice"  # part of the run that it belongs to
 
     def __post_init__(self) -> None:
-        if self.policy not in (Mode.VLA, Mode.RL):
-            raise ValueError(f"policy is {self.policy!r}; expected Mode.VLA or Mode.RL")
+        if self.policy not in (Mode.VLA, Mode.RL, Mode.HUMAN):
+            raise ValueError(f"policy is {self.policy!r}; expected Mode.VLA, Mode.RL or Mode.HUMAN")
         if self.evaluation and self.record:
             raise ValueError("an evaluation episode must not be recorded: evaluation is true and record is true")

@@ -41,6 +41,11 @@ class ChunkPolicy:
         """Why the last decision was the VLA's although RL was asked for; else empty."""
 
     @property
+    def policy(self) -> Policy | None:
+        """The learned actor in use, None before the first."""
+        return self._policy
+
+    @property
     def version(self) -> int:
         """Version of the weights in use, 0 before the first."""
         return 0 if self._policy is None else self._policy.version

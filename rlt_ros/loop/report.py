@@ -16,6 +16,7 @@ TITLES = {
     "base_with_noise": "base VLA with the exploration noise",
     "final": "learned actor",
     "final_with_noise": "learned actor with the exploration noise",
+    "expert": "scripted expert",
 }
 
 
@@ -50,16 +51,22 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100.0 * share:.0f} %"
 
 
-def summary_text(summary: Mapping[str, Any], run_dir: Path) -> str:
-    """The summary for the terminal, several lines."""
-    width = max(len(title) for title in TITLES.values())
-    lines = [f"{title:<{width}}  {_score(summary[name])}" for name, title in TITLES.items()]
+def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
+    """The summary for the terminal, several lines. run_dir: None if nothing was written."""
+    scores = [(title, summary[name]) for name, title in TITLES.items() if name in summary]
+    scores += [(f"learned actor at {then['minutes']:g} min", then["final"]) for then in summary.get("moments", ())]
+    scores += [(f"base VLA with noise {sigma}", score) for sigma, score in summary.get("dither", {}).items()]
+    width = max(len(title) for title, _ in scores)
+    lines = [f"{title:<{width}}  {_score(score)}" for title, score in scores]
     rows, updates, weights = summary["transitions"], summary["updates"], summary["weights"]
     lines.append(f"robot time {summary['robot_time_s'] / 60:.1f} min, wall time {summary['wall_time_s'] / 60:.1f} min")
     lines.append(f"transitions {rows['published']} published, {rows['received']} received")
     lines.append(f"updates {updates['critic']} critic, {updates['actor']} actor")
     lines.append(f"weights {weights['published']} published, {weights['applied']} applied")
-    lines.append(f"run directory {run_dir}")
+    if run_dir is not None:
+        lines.append(f"run directory {run_dir}")
+    if summary.get("interrupted"):
+        lines.append("interrupted")
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,14 +11,15 @@ import numpy as np
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.types import Label, Mode
 
-PRACTICE = "practice"
-EVALUATIONS: dict[str, tuple[Mode, bool]] = {
-    "base": (Mode.VLA, False),
-    "base_with_noise": (Mode.VLA, True),
-    "final": (Mode.RL, False),
-    "final_with_noise": (Mode.RL, True),
-}
+PRACTICE, DONE = "practice", "done"
+Evaluations = Mapping[str, tuple[Mode, bool]]
 """Name of an evaluation: who drives the critical phase, and whether the held exploration noise is added."""
+
+FINAL: Evaluations = {"final": (Mode.RL, False), "final_with_noise": (Mode.RL, True)}
+BASE_WITH_NOISE: Evaluations = {"base_with_noise": (Mode.VLA, True)}
+EVALUATIONS: Evaluations = {"base": (Mode.VLA, False), **BASE_WITH_NOISE, **FINAL}
+EXPERT: Evaluations = {"expert": (Mode.HUMAN, False)}
+"""A person, or the scripted expert, drives all of the critical phase: what there is to reach."""
 
 _HALF = 2**30
 
@@ -80,16 +81,20 @@ class Session:
     """Hands out one plan at a time and takes its result.
 
     Practice lasts until its robot time or its episodes are used up; the episode under way is finished. Evaluation seeds
-    are drawn from another half of the range than practice seeds, so no start state was practised.
+    are drawn from another half of the range than practice seeds, so no start state was practised; every evaluation, of
+    whatever policy at whatever moment of the run, has the same ones.
     """
 
-    def __init__(self, config: SessionConfig, rl_gate: Callable[[], tuple[bool, str]]) -> None:
+    def __init__(
+        self, config: SessionConfig, rl_gate: Callable[[], tuple[bool, str]], evaluations: Evaluations = EVALUATIONS
+    ) -> None:
         self.config = config
+        self._evaluations = evaluations
         self._rl_gate = rl_gate
         self._practice_seeds = np.random.default_rng([config.seed, 0])
         drawn = np.random.default_rng([config.seed, 1]).choice(_HALF, config.eval_episodes, replace=False)
         self._eval_seeds = [int(seed) + _HALF for seed in drawn]
-        self._scores = {name: Score() for name in (PRACTICE, *EVALUATIONS)}
+        self._scores = {name: Score() for name in (PRACTICE, *evaluations)}
         self._recent: deque[bool] = deque(maxlen=20)
         self._practised = 0
         self._practice_episodes = 0
@@ -100,7 +105,7 @@ class Session:
         """Plan of the next episode; the same one until `ended` is told, None when the run is over."""
         if self._plan is None:
             self._plan = self._practice_plan() if self._practising() else self._evaluation_plan()
-            stage = self._plan.stage if self._plan else "done"
+            stage = self._plan.stage if self._plan else DONE
             if stage != self._stage:
                 self._stage = stage
                 self._recent.clear()
@@ -120,7 +125,8 @@ class Session:
         if not plan.evaluation:
             self._practised += robot_steps
             self._practice_episodes += 1
-        if not labelled or (plan.evaluation and intervened):
+        helped = intervened and plan.policy is not Mode.HUMAN
+        if not labelled or (plan.evaluation and helped):
             score.invalid += 1
             return
         success = label is Label.SUCCESS
@@ -129,7 +135,7 @@ class Session:
 
     def results(self) -> dict[str, dict[str, float | int | None]]:
         """Name of each evaluation -> episodes, successes, mean_steps."""
-        return {name: self._scores[name].summary() for name in EVALUATIONS}
+        return {name: self._scores[name].summary() for name in self._evaluations}
 
     @property
     def practice(self) -> dict[str, float | int | None]:
@@ -154,7 +160,7 @@ class Session:
         return EpisodePlan(policy=policy, reset_seed=int(self._practice_seeds.integers(_HALF)))
 
     def _evaluation_plan(self) -> EpisodePlan | None:
-        for name, (policy, explore) in EVALUATIONS.items():
+        for name, (policy, explore) in self._evaluations.items():
             done = len(self._scores[name].steps)
             if done < self.config.eval_episodes:
                 seed = self._eval_seeds[done]

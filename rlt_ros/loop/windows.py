@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rlt_ros.loop.config import LoopConfig
 from rlt_ros.types import (
     ActionChunk,
     Driver,
@@ -54,12 +55,15 @@ class WindowAssembler:
 
     chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed
     step and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that
-    names them: observations belong to one phase only, so once per phase is once per stream. outcome_seen: terminated
-    windows name the observation that followed, which the learner's `bootstrap_type` "always" needs.
+    names them: observations belong to one phase only, so once per phase is once per stream.
+    With `store_from` "approach" the steps since the reset are the phase's first ones. Without `valid_horizon` windows
+    have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward. With `outcome_seen`
+    terminated windows name the observation that followed.
     """
 
-    def __init__(self, chunk: int, stride: int = 2, outcome_seen: bool = False) -> None:
-        self._chunk, self._stride, self._outcome_seen = chunk, stride, outcome_seen
+    def __init__(self, chunk: int, config: LoopConfig | None = None) -> None:
+        self._chunk, self._config = chunk, config or LoopConfig()
+        self._approach: deque[ExecutedStep] = deque(maxlen=KEPT_FEATURES)
         self._steps: OrderedDict[int, list[ExecutedStep]] = OrderedDict()
         self._features: OrderedDict[int, Features] = OrderedDict()
         self._versions: OrderedDict[int, int] = OrderedDict()
@@ -86,18 +90,26 @@ class WindowAssembler:
             _keep(self._unrecorded, mode.phase_id, None, KEPT_FEATURES)
 
     def executed(self, step: ExecutedStep) -> None:
-        """Keep an executed step of a critical phase; others and repeated ones are ignored."""
+        """Keep an executed step that windows may cover; repeated ones are ignored."""
         if not step.phase_id:
+            self._approached(step)
             return
-        steps = self._steps.setdefault(step.phase_id, [])
-        if not steps or step.observation_id > steps[-1].observation_id:
-            steps.append(step)
+        if step.phase_id not in self._steps:
+            self._steps[step.phase_id] = list(self._approach)
+            self._approach.clear()
+        _append(self._steps[step.phase_id], step)
         while len(self._steps) > KEPT_PHASES:
             self._steps.popitem(last=False)
 
+    def _approached(self, step: ExecutedStep) -> None:
+        if step.reset_done:
+            self._approach.clear()
+        elif self._config.store_from == "approach":
+            _append(self._approach, step)
+
     def sees_end(self, event: EpisodeEvent) -> bool:
         """Whether rows of a labelled phase name the observation that followed its last step."""
-        return self._outcome_seen or event.label is Label.ABORT
+        return self._config.outcome_seen or event.label is Label.ABORT
 
     def finish(self, event: EpisodeEvent) -> Assembly:
         """Rows of a labelled phase, every step of which was told (`loop.closing` waits for the last one).
@@ -138,7 +150,7 @@ class WindowAssembler:
     def _windows(self, event: EpisodeEvent) -> tuple[list[_Window], Counter[str]]:
         """Windows that can become rows, and how many cannot, by reason."""
         steps = self._phase(event)
-        starts = range(0, len(steps) - 1, self._stride)
+        starts = self._starts(len(steps))
         reason = self._reason_for_nothing(event)
         if reason or not starts:
             return [], Counter({reason: len(starts)} if reason else {"short": 1})
@@ -153,6 +165,11 @@ class WindowAssembler:
                 last = start + valid == len(steps)
                 kept.append(_Window(start, valid, last, ends[start], ends[start + valid]))
         return kept, dropped
+
+    def _starts(self, steps: int) -> range:
+        if self._config.valid_horizon:
+            return range(0, steps - 1, self._config.stride)
+        return range((steps - self._chunk) % self._config.stride, steps - self._chunk + 1, self._config.stride)
 
     def _reason_for_nothing(self, event: EpisodeEvent) -> str:
         if event.phase_id in self._unrecorded:
@@ -206,6 +223,11 @@ def _padded(values: np.ndarray, length: int, kind: type) -> np.ndarray:
     padded = np.zeros((length, *values.shape[1:]), kind)
     padded[: len(values)] = values
     return padded
+
+
+def _append(steps: list[ExecutedStep] | deque[ExecutedStep], step: ExecutedStep) -> None:
+    if not steps or step.observation_id > steps[-1].observation_id:
+        steps.append(step)
 
 
 def _keep(held: OrderedDict, key: int, value: object, bound: int) -> None:

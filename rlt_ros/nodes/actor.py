@@ -8,6 +8,7 @@ import uuid
 from rlt_ros import msg
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.closing import PhaseCloser
+from rlt_ros.loop.config import LoopConfig
 from rlt_ros.loop.decisions import Decision, Decisions
 from rlt_ros.loop.outbox import Outbox
 from rlt_ros.loop.policy import ChunkPolicy, NonFinite
@@ -24,7 +25,7 @@ from rlt_ros.nodes.convert import (
     transition_to_message,
     weights_from_message,
 )
-from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.weights import load_policy
 from rlt_ros.tensor import torch
@@ -38,10 +39,7 @@ class ActorNode(ManagedNode):
         super().__init__("actor")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._seed = declare(self, "seed", 0, "Seed of the held noise, together with the observation's id.")
-        self._sigma = declare(self, "sigma", 0.1, "Held exploration noise, share of the action range.")
-        self._hold = declare(self, "noise_hold", 5, "Control steps for which a noise sample is held.")
-        self._stride = declare(self, "stride", 2, "Control steps between windows.")
-        self._outcome_seen = declare(self, "outcome_seen", False, "Needed if the learner's bootstrap_type is 'always'.")
+        self._config = declare_dataclass(self, LoopConfig)
         self._bound = declare(self, "outbox_bound", 100_000, "Rows kept for a learner that is away.")
         self._resend_after = declare(self, "resend_after", 2.0, "Seconds until an unacknowledged row is sent again.")
         self._threads = declare(self, "threads", 1, "torch threads.")
@@ -58,9 +56,9 @@ class ActorNode(ManagedNode):
         torch.set_num_threads(self._threads)
         contract = read_contract(self._checkpoint)
         self._contract = contract.fingerprint
-        self._policy = ChunkPolicy(contract.chunk, self._sigma, self._hold, self._seed)
-        self._decisions = Decisions(self._stride, self.lockstep)
-        self._windows = WindowAssembler(contract.chunk, self._stride, self._outcome_seen)
+        self._policy = ChunkPolicy(contract.chunk, self._config.sigma, self._config.noise_hold, self._seed)
+        self._decisions = Decisions(self._config.stride, self.lockstep)
+        self._windows = WindowAssembler(contract.chunk, self._config)
         self._closer = PhaseCloser(self._windows)
         self._outbox = Outbox(uuid.uuid4().hex, self._bound)
         self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)

@@ -17,27 +17,46 @@ FIGURES_WITHIN = 15.0
 
 
 class Finale:
-    """Begun once, when the session is over; ends the node with exit code 0."""
+    """Begun once, when the session is over; ends the node with exit code 0.
+
+    The learner spends its backlog first, then writes the last checkpoint. After `FIGURES_WITHIN` seconds in which
+    nothing has moved the run ends with what there is.
+    """
 
     def __init__(self, node: TeleopNode) -> None:
         self._node = node
         self._run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
         self._save = node.create_client(srv.SaveCheckpoint, "save_checkpoint")
         self._started = time.monotonic()
-        self._begun: float | None = None
-        self._saved = False
+        self._moved: float | None = None
+        self._figures: tuple[int, int] | None = None
+        self._saving = self._saved = False
 
     def begin(self) -> None:
-        """Ask the learner for a checkpoint, then wait until the figures agree."""
-        if self._begun is not None:
+        """Wait until the figures agree, ask the learner for a checkpoint, conclude."""
+        if self._moved is None:
+            self._moved = time.monotonic()
+            self._node.every(0.2, self._on_check)
+
+    def _on_check(self) -> None:
+        if self._node.exit_code is not None:
             return
-        self._begun = time.monotonic()
+        figures, now = self._newest_figures(), time.monotonic()
+        if figures != self._figures:
+            self._figures, self._moved = figures, now
+        late = now - self._moved > FIGURES_WITHIN
+        if not self._saving and (late or self._figures_agree()):
+            self._ask_for_checkpoint()
+        elif self._saved or late:
+            self._conclude()
+
+    def _ask_for_checkpoint(self) -> None:
+        self._saving, self._moved = True, time.monotonic()
         if self._save.service_is_ready():
             self._save.call_async(srv.SaveCheckpoint.Request()).add_done_callback(self._on_saved)
         else:
             self._node.get_logger().error("save_checkpoint: the learner does not answer; its last checkpoint stands")
             self._saved = True
-        self._node.every(0.2, self._on_check)
 
     def _on_saved(self, future: Any) -> None:
         response = future.result()
@@ -45,10 +64,9 @@ class Finale:
         if not response.success:
             self._node.get_logger().error(f"save_checkpoint: {response.message}")
 
-    def _on_check(self) -> None:
-        late = time.monotonic() - self._begun > FIGURES_WITHIN
-        if self._node.exit_code is None and (late or (self._saved and self._figures_agree())):
-            self._conclude()
+    def _newest_figures(self) -> tuple[int, int] | None:
+        learner = self._node.learner
+        return None if learner is None else (int(learner.rows_received), int(learner.critic_updates))
 
     def _figures_agree(self) -> bool:
         actor, learner = self._node.actor, self._node.learner

@@ -15,15 +15,15 @@ from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.trainer import EXIT_CODE, Trainer, TrainingFailed
 from rlt_ros.types import PolicyWeights, TransitionAck
-
-SLICE = 50
-"""Updates between two looks at what else there is to do."""
 
 
 class LearnerNode(ManagedNode):
     """Everything that is sent or received happens in the callback thread; training has a thread of its own, so that
     updates never delay a row or a request for weights.
+
+    In lockstep the simulator waits for the updates that a phase has earned, unless `async_training` is set.
     """
 
     def __init__(self) -> None:
@@ -35,9 +35,8 @@ class LearnerNode(ManagedNode):
         self._keep = declare(self, "keep", 3, "Older checkpoints that stay beside the newest; 0: all of them.")
         self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
         self._config = declare_dataclass(self, AgentConfig)
-        self._condition = threading.Condition()
-        self._trainer: threading.Thread | None = None
-        self._failure: BaseException | None = None
+        self._is_waited_for = self.lockstep and not self._config.async_training
+        self._trainer: Trainer | None = None
         self._spent = False
         self._acked: dict[str, TransitionAck] = {}
         self._weights: PolicyWeights | None = None
@@ -106,14 +105,10 @@ class LearnerNode(ManagedNode):
         return self._run_dir / "policy.safetensors"
 
     def start(self) -> None:
-        self._trainer = threading.Thread(target=self._train, name="trainer", daemon=True)
-        self._trainer.start()
+        self._trainer = Trainer(self._learner, True, self._phase_is_here, self._save_if_due, self._on_spent)
 
     def stop(self) -> None:
-        with self._condition:
-            self._condition.notify()
-        if self._trainer is not None:
-            self._trainer.join()
+        self._trainer.stop()
         self._receipts()
         self._save()
         self._metrics.close()
@@ -132,12 +127,15 @@ class LearnerNode(ManagedNode):
             self.get_logger().error(f"transition {row.id}: {error}", throttle_duration_sec=1.0)
 
     def _on_tick(self) -> None:
-        if self._failure is not None:
-            self.get_logger().fatal(f"training failed: {self._failure}")
-            self.finish(1)
+        try:
+            if self._trainer is not None:
+                self._trainer.check()
+        except TrainingFailed as error:
+            self.get_logger().fatal(str(error))
+            self.finish(EXIT_CODE)
             return
         self._receipts()
-        if self._spent or (not self.lockstep and time.monotonic() - self._weights_at > self._weights_every):
+        if self._spent or (not self._is_waited_for and time.monotonic() - self._weights_at > self._weights_every):
             self._spent = False
             self._publish_weights()
             self._publish_acks(self._acked.values())
@@ -151,11 +149,13 @@ class LearnerNode(ManagedNode):
         if acks:
             self._acked |= {ack.stream: ack for ack in acks}
             self._publish_acks(acks)
-            with self._condition:
-                self._condition.notify()
+            if self._trainer is not None:
+                self._trainer.wake()
 
     def _publish_acks(self, acks: Any) -> None:
-        debt = self._learner.due_updates if self._may_train() else 0
+        # An actor in lockstep holds the next episode back until there is none.
+        told = self._phase_is_here() and (self._is_waited_for or not self.lockstep)
+        debt = self._learner.due_updates if told else 0
         version = self._weights.version if self._weights else 0
         for ack in acks:
             current = replace(ack, update_debt=debt, weights_version=version, rows=self._learner.rows)
@@ -163,22 +163,12 @@ class LearnerNode(ManagedNode):
 
     # training
 
-    def _may_train(self) -> bool:
+    def _phase_is_here(self) -> bool:
         # In lockstep a phase is learned from when all of it is here: results must not depend on arrival times.
-        return self._learner.due_updates > 0 and not (self.lockstep and self._learner.phase_open)
+        return not (self._is_waited_for and self._learner.phase_open)
 
-    def _train(self) -> None:
-        while self.active:
-            with self._condition:
-                self._condition.wait_for(lambda: not self.active or self._may_train(), timeout=0.5)
-            try:
-                while self.active and self._may_train():
-                    self._learner.train(SLICE, stop=lambda: not self.active)
-                    self._spent = self._learner.due_updates == 0
-                    self._save_if_due()
-            except (RuntimeError, ValueError) as error:
-                self._failure = error
-                return
+    def _on_spent(self) -> None:
+        self._spent = True
 
     def _publish_weights(self) -> None:
         from rlt_ros.rl.weights import write_policy_file
@@ -215,6 +205,8 @@ class LearnerNode(ManagedNode):
     def _save(self) -> Path | None:
         from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
 
+        if self._trainer is not None and self._trainer.failed:
+            return None  # what is in the networks must not be used
         with self._saving:
             # Also where the disk refuses: the next attempt is due after as many updates as ever.
             self._saved_at = self._learner.agent.critic_updates

@@ -8,10 +8,9 @@ from typing import Any
 
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
-OPERATIONAL = ("device", "threads")
-"""Settings that may differ between a checkpoint and the run that resumes it: they say where, not what, is learned.
-
-Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
+OPERATIONAL = ("async_training", "device", "threads")
+"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what, is
+learned. Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
 """
 NOT_NEGATIVE = (
     "utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "training_noise", "rollout_noise",
@@ -96,6 +95,7 @@ class AgentConfig:
     sample_window: int = 0  # only so many of the newest rows are learned from; 0: all
     human_share: float = 0.0  # share of every batch drawn from rows with a human step; 0: no extra, plain uniform
     half_precision_z: bool = True  # z stored as float16
+    async_training: bool = False  # in simulation too, the robot does not wait for the updates; a real one never does
     seed: int = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
     threads: int = 1  # of torch; more round differently and are slower on a busy machine. A resumed run keeps its count

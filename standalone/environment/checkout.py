@@ -18,7 +18,9 @@ def join(layout: Layout) -> None:
     path = [layout.root, layout.generated, layout.standalone / "ros2_standin"]
     write(layout.site_packages() / "rlt_ros_checkout.pth", "".join(f"{folder}\n" for folder in path))
     write(layout.venv / "ros.sh", script(layout))
-    write(layout.venv / "bin" / "ros2", _ros2_command(layout), _EXECUTABLE_MODE)
+    ros2 = shlex.quote(str(layout.standalone / "ros2_standin" / "bin" / "ros2"))
+    for name, program in (("ros2", ros2), ("rlt", "-m rlt_ros")):
+        write(layout.venv / "bin" / name, _command(layout, program), _EXECUTABLE_MODE)
     for folder in ("launch", "config"):
         _link(layout.venv / "share" / "rlt_ros" / folder, layout.root / folder)
     _link_executables(layout)
@@ -42,6 +44,6 @@ def _link(link: Path, target: Path) -> None:
     link.symlink_to(target)
 
 
-def _ros2_command(layout: Layout) -> str:
-    activate, command = layout.venv / "ros.sh", layout.standalone / "ros2_standin" / "bin" / "ros2"
-    return f'#!/bin/sh\n. {shlex.quote(str(activate))}\nexec python3 {shlex.quote(str(command))} "$@"\n'
+def _command(layout: Layout, program: str) -> str:
+    activate = shlex.quote(str(layout.venv / "ros.sh"))
+    return f'#!/bin/sh\n. {activate}\nexec python3 {program} "$@"\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,24 +126,25 @@ class PointLearner:
     """Opens its gate after so many rows; every phase with rows gives a new version."""
 
     def __init__(self, gate_rows: int = 60) -> None:
-        self.gate_rows, self.rows, self.debt, self.version = gate_rows, [], 0, 0
+        self.gate_rows, self.rows, self.due_updates, self.version = gate_rows, [], 0, 0
         self.log: list[str] = []
 
     def add(self, rows: list[Transition]) -> int:
         self.rows += rows
-        self.debt += len(rows)
+        self.due_updates += len(rows)
         self.log.append("add")
         return len(rows)
 
-    def train(self, max_updates: int) -> int:
-        done = min(self.debt, max_updates)
-        self.debt -= done
+    def train(self, max_updates: int, stop: Callable[[], bool]) -> int:
+        done = min(self.due_updates, max_updates)
+        self.due_updates -= done
         self.log.append(f"train {done}")
         return done
 
     def weights(self) -> PolicyWeights:
-        assert self.debt == 0, "weights are taken when the debt is spent"
+        assert self.due_updates == 0, "weights are taken when the debt is spent"
         self.version += 1
+        self.log.append("weights")
         return PolicyWeights(self.version, "c", "", len(self.rows) >= self.gate_rows, "", b"")
 
 

@@ -42,7 +42,8 @@ def test_practice_lasts_its_robot_time_and_only_practice_is_learned_from(finishe
     loop, summary = finished
     learner = loop._parts.learner
     assert 1200 <= loop.session.progress.practice_steps < 1250
-    assert summary["rows"] == len(learner.rows) == len({row.id for row in learner.rows})
+    assert summary["transitions"] == {"published": len(learner.rows), "received": len(learner.rows)}
+    assert len({row.id for row in learner.rows}) == len(learner.rows)
     assert len({row.phase_id for row in learner.rows}) == loop.session.practice["episodes"]
     assert loop.outbox.pending == 0
     assert set(summary["rows_dropped"]) == {"unrecorded"}
@@ -50,7 +51,7 @@ def test_practice_lasts_its_robot_time_and_only_practice_is_learned_from(finishe
 
 def test_learning_happens_between_episodes_and_before_the_next_weights(finished) -> None:
     log = finished[0]._parts.learner.log
-    assert log[:3] == ["add", f"train {int(log[1].split()[1])}", "train 0"]
+    assert log[:3] == ["add", f"train {int(log[1].split()[1])}", "weights"]
     assert log.count("add") == finished[0].session.practice["episodes"]
 
 
@@ -104,4 +105,4 @@ def test_help_is_learned_from_in_practice_and_spoils_nothing_else() -> None:
 def test_without_practice_the_final_actor_is_the_base() -> None:
     _, summary = ran(config=replace(CONFIG, practice_minutes=0.0))
     assert summary["final"] == summary["base"]
-    assert summary["rows"] == 0 and summary["weights"] == {"published": 0, "applied": 0}
+    assert summary["transitions"]["published"] == 0 and summary["weights"] == {"published": 0, "applied": 0}

@@ -237,4 +237,4 @@ def test_plans_that_contradict_themselves() -> None:
     with pytest.raises(ValueError, match="evaluation"):
         EpisodePlan(evaluation=True)
     with pytest.raises(ValueError, match="policy"):
-        EpisodePlan(policy=Mode.HUMAN)
+        EpisodePlan(policy=Mode.HOLD)

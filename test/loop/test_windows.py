@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loop_parts import chunk, executed, features, mode, stamp
 
+from rlt_ros.loop.config import LoopConfig
 from rlt_ros.loop.windows import Assembly, WindowAssembler
 from rlt_ros.types import Driver, EpisodeEvent, ExecutedStep, Label, Mode, Transition
 
@@ -97,7 +98,7 @@ def test_a_failure_terminates_with_nothing_and_an_abort_bootstraps_from_the_true
 
 def test_an_outcome_is_seen_where_that_is_asked_for() -> None:
     """The observation after it is missing until its features come, and carried by the first row that names it."""
-    assembler = WindowAssembler(10, outcome_seen=True)
+    assembler = WindowAssembler(10, LoopConfig(outcome_seen=True))
     for step in steps(12):
         assembler.executed(step)
     for i in range(FIRST, FIRST + 12):
@@ -228,6 +229,69 @@ def test_rows_name_the_weights_that_drove_their_first_step() -> None:
     assembler.chunk(chunk(FIRST, driver=Driver.ACTOR))
     phase = [executed(FIRST + i, Driver.ACTOR, step=40 + i, chunk_id=FIRST if i < 10 else 7) for i in range(14)]
     assert [r.weights_version for r in assemble(phase, assembler=assembler).rows] == [3] * 5 + [0] * 2
+
+
+def approach(length: int, first: int = FIRST) -> list[ExecutedStep]:
+    """Steps of the VLA since the reset, up to the first one of the phase."""
+    return [executed(first - length + i, phase_id=0, step=40 - length + i) for i in range(length)]
+
+
+def test_rows_may_begin_at_the_reset() -> None:
+    assembler = WindowAssembler(10, LoopConfig(store_from="approach"))
+    for step in [*approach(30), executed(FIRST - 13, Driver.RESET, phase_id=0, reset_done=True), *approach(12)]:
+        assembler.executed(step)
+    for i in range(FIRST - 13, FIRST):
+        assembler.features(features(i))
+    rows = assemble(steps(15), assembler=assembler).rows
+    assert [row.features_id - FIRST for row in rows] == list(range(-12, 14, 2))
+    assert [row.steps_to_end for row in rows] == list(range(27, 1, -2))
+    assert rows[0].drivers.tolist() == [Driver.VLA] * 10
+    assert rows[2].drivers.tolist() == [Driver.VLA] * 8 + [Driver.ACTOR] * 2
+    assert [row.terminated for row in rows].count(True) == 4 and {row.phase_id for row in rows} == {1}
+
+
+def test_an_approach_belongs_to_one_phase_and_by_default_to_none() -> None:
+    for config, first in ((LoopConfig(store_from="approach"), -6), (LoopConfig(), 0)):
+        assembler = WindowAssembler(10, config)
+        for step in approach(6):
+            assembler.executed(step)
+        for i in range(FIRST - 6, FIRST):
+            assembler.features(features(i))
+        assert assemble(steps(12), assembler=assembler).rows[0].features_id - FIRST == first
+        second = assemble(steps(12, 201, 2), assembler=assembler).rows
+        assert second[0].features_id == 201
+
+
+def test_a_hold_in_the_approach_costs_only_the_windows_that_contain_it() -> None:
+    assembler = WindowAssembler(10, LoopConfig(store_from="approach"))
+    before = approach(6)
+    before[0] = executed(FIRST - 6, Driver.HOLD, phase_id=0, step=34)
+    for step in before:
+        assembler.executed(step)
+    for i in range(FIRST - 6, FIRST):
+        assembler.features(features(i))
+    assembly = assemble(steps(12), assembler=assembler)
+    assert assembly.rows[0].features_id == FIRST - 4 and assembly.dropped == {"hold": 1}
+
+
+@given(st.integers(2, 60), st.sampled_from([1, 2, 3]))
+def test_whole_windows_are_aligned_to_the_end(length: int, stride: int) -> None:
+    assembly = assemble(steps(length), assembler=WindowAssembler(10, LoopConfig(valid_horizon=False, stride=stride)))
+    if length < 10:
+        assert assembly.rows == [] and assembly.dropped == {"short": 1}
+        return
+    starts = [row.features_id - FIRST for row in assembly.rows]
+    assert starts[-1] == length - 10 and starts[0] < stride and set(np.diff(starts)) <= {stride}
+    assert all(row.valid_horizon == 10 for row in assembly.rows)
+    assert [row.rewards.any() for row in assembly.rows] == [False] * (len(starts) - 1) + [True]
+    assert assembly.rows[-1].terminated and assembly.rows[-1].rewards[9] == 1.0
+
+
+def test_settings_of_windows_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="store_from is 'start'; expected one of critical, approach"):
+        LoopConfig(store_from="start")
+    with pytest.raises(ValueError, match="stride 0"):
+        LoopConfig(stride=0)
 
 
 def test_the_learner_accepts_the_rows() -> None:

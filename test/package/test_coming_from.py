@@ -14,6 +14,7 @@ from rlt_ros.data.contract import Contract
 from rlt_ros.lerobot.algorithm import RLTAlgorithm
 from rlt_ros.lerobot.config import RLTConfig
 from rlt_ros.lerobot.policy import RLTPolicy
+from rlt_ros.loop.config import LoopConfig
 from rlt_ros.loop.report import TITLES
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.stats import LearnerStats
@@ -21,7 +22,7 @@ from rlt_ros.robot.config import Limits, RobotConfig
 from rlt_ros.token.config import FitConfig, TokenConfig
 
 PAGE = (ROOT / "docs" / "coming-from.md").read_text()
-CONFIGS = (AgentConfig, Contract, FitConfig, LearnerStats, Limits, RLTConfig, RobotConfig, TokenConfig)
+CONFIGS = (AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RLTConfig, RobotConfig, TokenConfig)
 CLASSES = (RLTAlgorithm, RLTPolicy)
 LAUNCH = (ROOT / "launch" / "stage2.launch.py").read_text()
 BATCHES = "\n".join((PACKAGE / "lerobot" / name).read_text() for name in ("observations.py", "batches.py"))
@@ -51,7 +52,11 @@ def is_method(name: str) -> bool:
 def is_parameter(name: str) -> bool:
     node, _, parameter = name.partition(": ")
     path = PACKAGE / "nodes" / f"{node}.py"
-    return path.exists() and f'declare(self, "{parameter}"' in path.read_text()
+    if not path.exists():
+        return False
+    text = path.read_text()
+    declared = re.findall(r"declare_dataclass\(self, (\w+)", text)
+    return f'declare(self, "{parameter}"' in text or any(is_field(f"{name}.{parameter}") for name in declared)
 
 
 def is_launch_argument(name: str) -> bool:

@@ -14,6 +14,8 @@ README = (ROOT / "README.md").read_text()
 RUN_BY = {
     "make demo": "test/launch/test_make.py",
     'make demo ARGS="practice_minutes:=2 eval_episodes:=20 seed:=1 run_dir:=runs/short"': "test/launch/test_make.py",
+    "standalone/run rlt fast --moments 7,19 --eval-episodes 100 --dither 0.05,0.1,0.2,0.3 --expert --seed 1 --run-dir "
+    "runs/fast": "test/loop/test_fast.py",
     "make test": ".ci/run",
     "mkdir -p ws/src && cd ws": "test/package/test_colcon.py",
     "git clone <this repository> src/rlt_ros": "test/package/test_colcon.py",

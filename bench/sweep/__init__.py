@@ -1,0 +1,1 @@
+"""The table behind the defaults: cells, runs, table and plot."""

@@ -1,0 +1,26 @@
+"""How a policy explores and which rows become of it: settings of the actor node and of the loop in one process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STORE_FROM = ("critical", "approach")
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """The learner's `rollout_noise`, `noise_hold` and `stride` say the same; `rlt fast` sets both."""
+
+    sigma: float = 0.1  # held exploration noise, share of the action range
+    noise_hold: int = 5  # control steps for which a noise sample is held
+    stride: int = 2  # control steps between windows
+    store_from: str = "critical"  # first step of an episode that windows cover: of the critical phase, or "approach"
+    valid_horizon: bool = True  # keep windows shorter than a chunk; false: whole ones only, aligned to the phase's end
+    outcome_seen: bool = False  # terminated windows name the observation that followed: `bootstrap_type` "always"
+
+    def __post_init__(self) -> None:
+        if self.sigma < 0.0 or self.noise_hold < 1 or self.stride < 1:
+            found = f"sigma {self.sigma}, noise_hold {self.noise_hold}, stride {self.stride}"
+            raise ValueError(f"{found}; expected sigma not negative, noise_hold and stride at least 1")
+        if self.store_from not in STORE_FROM:
+            raise ValueError(f"store_from is {self.store_from!r}; expected one of {', '.join(STORE_FROM)}")

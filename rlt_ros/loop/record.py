@@ -1,0 +1,69 @@
+"""What a run in one process leaves behind: the files that the learner node writes, in the same places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rlt_ros.rl.checkpoint import save_checkpoint
+from rlt_ros.rl.journal import Journal
+from rlt_ros.rl.learner import Learner
+from rlt_ros.rl.metrics import Metrics
+from rlt_ros.rl.origin import Origin, claim
+from rlt_ros.rl.weights import write_policy_file
+from rlt_ros.types import PolicyWeights, Transition
+
+
+def refuse_used(run_dir: Path) -> None:
+    """Raises FileExistsError if the directory holds anything: rows of two runs must not mix."""
+    if run_dir.exists() and any(run_dir.iterdir()):
+        raise FileExistsError(f"run directory {run_dir} exists already: choose another one")
+
+
+class Record:
+    """Journal of the rows, numbered checkpoints, TensorBoard and the newest policy in a new run directory.
+
+    save_every: critic updates between checkpoints; 0 or less: only at the end. keep: older ones that stay. Raises
+    FileExistsError as `refuse_used` does.
+    """
+
+    def __init__(self, run_dir: Path, learner: Learner, save_every: int, keep: int) -> None:
+        refuse_used(run_dir)
+        run_dir.mkdir(parents=True, exist_ok=True)
+        self.run_dir, self._learner, self._save_every, self._keep = run_dir, learner, save_every, keep
+        claim(run_dir / "transitions", Origin.of(learner))
+        self._journal = Journal(run_dir / "transitions")
+        self._metrics = Metrics(run_dir / "tensorboard")
+        self._saved_at = 0
+
+    def rows(self, rows: list[Transition]) -> None:
+        """Bring rows to the disk, before anything is learned from them."""
+        for row in rows:
+            self._journal.append(row)
+        self._journal.flush()
+
+    def weights(self, weights: PolicyWeights) -> None:
+        """Write the newest policy."""
+        write_policy_file(self.run_dir / "policy.safetensors", weights)
+
+    def episode(self) -> None:
+        """Write what an episode has changed: statistics, and a checkpoint if one is due."""
+        self._metrics.write(self._learner.stats())
+        made = self._learner.agent.critic_updates - self._saved_at
+        if 0 < self._save_every <= made:
+            self._save()
+
+    def close(self) -> None:
+        """The last checkpoint, and everything closed."""
+        self.episode()
+        self._save()
+        self._journal.close()
+        self._metrics.close()
+
+    def abandon(self) -> None:
+        """Close without another checkpoint: what is in the networks must not be used."""
+        self._journal.close()
+        self._metrics.close()
+
+    def _save(self) -> None:
+        save_checkpoint(self.run_dir / "checkpoints", self._learner, self._keep)
+        self._saved_at = self._learner.agent.critic_updates
