@@ -117,6 +117,10 @@ class Agent:
         wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
         return losses.bc_loss(chunk, wanted), chunk
 
+    def grad_norm(self, network: str) -> float:
+        """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
+        return float(self._trained[network].grad_norm)
+
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""
         modules = self._modules()

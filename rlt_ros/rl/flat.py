@@ -27,6 +27,8 @@ class Optimised:
         self._grad_clip = grad_clip
         self.flat = flatten(module)
         self.flat.grad = torch.zeros_like(self.flat)
+        self.grad_norm = torch.tensor(float("nan"))
+        """Norm of the newest gradient, before it was bounded."""
         self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
 
     def descend(self, loss: Tensor) -> None:
@@ -38,5 +40,6 @@ class Optimised:
         # Into the same megabyte each time: a new one costs its page faults, a tenth of the update.
         gradient = self.flat.grad
         torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)], out=gradient)
-        gradient.mul_((self._grad_clip / (gradient.norm() + 1e-6)).clamp_(max=1.0))
+        self.grad_norm = gradient.norm()
+        gradient.mul_((self._grad_clip / (self.grad_norm + 1e-6)).clamp_(max=1.0))
         self.adam.step()
