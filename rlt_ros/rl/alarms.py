@@ -1,7 +1,7 @@
 """Written alarms: what was seen of learning, what is expected, and what to do about it.
 
 Each is a pure function of statistics, settings and limits. Limits come from runs of the peg insertion demo that learned
-and from runs with one fault each (docs/learning.md).
+and from runs with one fault each (docs/diagnostics.md).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 
 PROBE_ROWS = 256
 SLOPE_ROWS = 64
-"""Rows of the probes that need many passes or gradients: all of them would cost as much as thirty updates."""
+"""Rows of the probes that need many passes or gradients: on all of them a look would cost twice as much."""
 PROBE_ACTIONS = 8
 WORST = 0.95
 """Share of the rows that must fit: the few others are the noise of a regression that is not finished."""
