@@ -193,12 +193,16 @@ class Alarms:
         if stats.critic_updates >= self._limits.alarm_min_updates:
             for name, check in CHECKS.items():
                 limit = self._limits.alarm_clear if name in self.texts else 1.0
-                findings = [found.text for found in check(stats, config, self._limits) if found.ratio > limit]
-                if findings:
-                    texts[name] = ". ".join(findings)
+                found = [finding for finding in check(stats, config, self._limits) if finding.ratio > limit]
+                if found:
+                    texts[name] = ". ".join(self._told(finding) for finding in found)
         self.texts = texts
         flags = {name: float(name in texts) for name in CHECKS}
         return replace(stats, **flags, alarms="; ".join(texts.values()))
+
+    def _told(self, finding: Finding) -> str:
+        still = f" (better now, over at {self._limits.alarm_clear:.0%} of the limit)"
+        return finding.text + (still if finding.ratio <= 1.0 else "")
 
 
 class AlarmNews:

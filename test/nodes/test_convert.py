@@ -143,7 +143,7 @@ def test_statistics_of_the_learner_go_out_whole_and_without_nan():
         "gate_reason": "",
         "q_pull": float("inf"),
         "q_gap": float("nan"),
-        "alarms": "rows run out",
+        "alarms": "text",
     }
     stats = LearnerStats(**values, q_members=(0.25, float("nan"), 1.0))
     sent = c.learner_stats(stats, STAMP)

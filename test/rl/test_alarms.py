@@ -129,6 +129,8 @@ def test_an_alarm_holds_until_its_figure_is_well_within_the_limit(phases):
     figures = (0.44, 0.46, 0.44, 0.37, 0.35, 0.44)
     seen = [alarms.look(replace(stats, q_return_error=value), config).alarm_q_return for value in figures]
     assert seen == [0.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    alarms.look(replace(stats, q_return_error=0.46), config)
+    assert "over at 80% of the limit" in alarms.look(replace(stats, q_return_error=0.4), config).alarms
 
 
 def test_critics_that_cannot_tell_rows_apart_raise_the_alarm(phases):
