@@ -18,7 +18,7 @@ from typing import Any
 from scipy.stats import binomtest
 
 BEGIN, END = "<!-- sweep -->", "<!-- /sweep -->"
-HEADER = "| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n" + "|---" * 8 + "|"
+HEADER = f"| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n{8 * '|---'}|"
 
 
 @dataclass(frozen=True)

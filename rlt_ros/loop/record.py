@@ -32,7 +32,7 @@ class Record:
         self.run_dir, self._learner, self._save_every, self._keep = run_dir, learner, save_every, keep
         claim(run_dir / "transitions", Origin.of(learner))
         self._journal = Journal(run_dir / "transitions")
-        self._metrics = Metrics(run_dir / "tensorboard")
+        self._metrics = Metrics(run_dir / "tensorboard", run_dir / "metrics.jsonl")
         self._saved_at = 0
 
     def rows(self, rows: list[Transition]) -> None:
@@ -47,7 +47,8 @@ class Record:
 
     def episode(self) -> None:
         """Write what an episode has changed: statistics, and a checkpoint if one is due."""
-        self._metrics.write(self._learner.stats())
+        stats = self._learner.stats()
+        self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
         made = self._learner.agent.critic_updates - self._saved_at
         if 0 < self._save_every <= made:
             self._save()

@@ -9,6 +9,7 @@ from typing import Any
 
 from rlt_ros.files import write_whole
 from rlt_ros.loop.session import Progress
+from rlt_ros.rl.alarms import raised
 from rlt_ros.types import Driver
 
 TITLES = {
@@ -21,7 +22,7 @@ TITLES = {
 
 
 def status_line(progress: Progress, control_rate: float, actor: Any | None, learner: Any | None) -> str:
-    """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age.
+    """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age, alarms.
 
     actor, learner: the newest ActorStats and LearnerStats (any object with their fields), None before the first.
     """
@@ -37,6 +38,9 @@ def status_line(progress: Progress, control_rate: float, actor: Any | None, lear
         parts.append(age if actor.weights_version else "no weights yet")
     if learner is not None and not learner.gate_open:
         parts.append(f"gate: {learner.gate_reason}")
+    alarms = [] if learner is None else raised(learner)
+    if alarms:
+        parts.append(f"ALARM (the learner's log says more): {', '.join(a.removeprefix('alarm_') for a in alarms)}")
     return " | ".join(parts)
 
 

@@ -42,7 +42,7 @@ class OfflineRun:
         if arguments.init_weights and found is None:
             self._learner.start_from(arguments.init_weights)
         self._rows = all_rows(self._sources)
-        self._metrics = Metrics(out / "tensorboard")
+        self._metrics = Metrics(out / "tensorboard", out / "metrics.jsonl")
         self._began = self._shown = time.monotonic()
         self._saved_at = self._updates
         self._rate = Rate(self._updates, self._expected())
@@ -60,7 +60,7 @@ class OfflineRun:
         save_checkpoint(self._out / CHECKPOINTS, self._learner, self._arguments.keep)
         write_policy_file(self._out / "policy.safetensors", self._learner.weights())
         stats = self._learner.stats(refused=offline.refused)
-        self._metrics.write(stats)
+        self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
         self._metrics.close()
         write_json(self._out / "summary.json", self._summary(finished, vars(stats)))
         self._say(f"train: {self._rate.line(self._updates)}")
@@ -91,7 +91,8 @@ class OfflineRun:
         if now - self._shown >= 1.0:
             self._shown = now
             self._say(f"train: {self._learner.progress.rows} rows, {self._rate.line(self._updates)}")
-            self._metrics.write(self._learner.stats())
+            stats = self._learner.stats()
+            self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
         every = self._arguments.save_every
         if every > 0 and self._updates - self._saved_at >= every:
             self._save()

@@ -333,4 +333,6 @@ def learner_stats(stats: Any, stamp: int) -> msg.LearnerStats:
 
 def _finite(value: Any) -> Any:
     # Plots and older rclpy choke on NaN.
+    if isinstance(value, tuple):
+        return array("d", [_finite(number) for number in value])
     return 0.0 if isinstance(value, float) and not np.isfinite(value) else value

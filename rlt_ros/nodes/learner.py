@@ -14,6 +14,7 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.rl.alarms import AlarmLimits, AlarmNews
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.trainer import EXIT_CODE, Trainer, TrainingFailed
 from rlt_ros.types import PolicyWeights, TransitionAck
@@ -35,6 +36,8 @@ class LearnerNode(ManagedNode):
         self._keep = declare(self, "keep", 3, "Older checkpoints that stay beside the newest; 0: all of them.")
         self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
         self._config = declare_dataclass(self, AgentConfig)
+        self._limits = declare_dataclass(self, AlarmLimits)
+        self._alarm_news = AlarmNews()
         self._is_waited_for = self.lockstep and not self._config.async_training
         self._trainer: Trainer | None = None
         self._spent = False
@@ -58,7 +61,14 @@ class LearnerNode(ManagedNode):
             raise ValueError("parameter run_dir is empty; expected the directory of this run")
         contract = read_contract(self._checkpoint)
         dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
-        self._learner = Learner(self._config, dims, contract.fingerprint, 1e3 * contract.translation_scale)
+        self._learner = Learner(
+            self._config,
+            dims,
+            contract.fingerprint,
+            1e3 * contract.translation_scale,
+            rotation_rad=contract.rotation_scale,
+            limits=self._limits,
+        )
         claim(self._run_dir / "transitions", Origin.of(self._learner))
         self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
@@ -66,7 +76,8 @@ class LearnerNode(ManagedNode):
         self._start_from_weights(found)
         self._acked = {ack.stream: ack for ack in self._inbox.taken_up()}
         self._saved_at = self._learner.agent.critic_updates
-        self._metrics = Metrics(self._run_dir / "tensorboard")
+        lines, warn = self._run_dir / "metrics.jsonl", self.get_logger().error
+        self._metrics = Metrics(self._run_dir / "tensorboard", lines, warn, self._learner.progress.phases)
         self._connect()
         self._take_up_weights()
         self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
@@ -186,9 +197,17 @@ class LearnerNode(ManagedNode):
     def _on_second(self) -> None:
         stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
         self._stats_out.publish(learner_stats(stats, self._now()))
-        self._metrics.write(stats)
+        self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
+        self._tell_alarms()
         # A sender that missed a receipt, or this learner's restart, waits for the next one.
         self._publish_acks(self._acked.values())
+
+    def _tell_alarms(self) -> None:
+        raised, cleared = self._alarm_news.since(self._learner.alarms)
+        for line in raised:
+            self.get_logger().warning(line)
+        for line in cleared:
+            self.get_logger().info(line)
 
     def _on_save(self, request: Any, response: srv.SaveCheckpoint.Response) -> srv.SaveCheckpoint.Response:
         path = self._save()

@@ -148,6 +148,9 @@ class Agent:
             return network(*inputs)
         with torch.autocast(torch.device(self.config.device).type, torch.bfloat16):
             return network(*inputs).float()
+    def grad_norm(self, network: str) -> float:
+        """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
+        return self._trained[network].grad_norm
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""

@@ -45,7 +45,6 @@ class AgentConfig:
     bootstrap_type: str = "standard"  # "standard": an outcome ends the value, a truncation does not; "always": neither
     q_low: float = 0.0  # lowest reachable return: targets are clipped to [q_low, q_high]
     q_high: float = 1.0  # highest reachable return
-    q_alarm: float = 0.05  # Q further than this outside the reachable return raises alarm_q
 
     # Actor (Eqs. 4, 5)
     passthrough: tuple[int, ...] = (GRIPPER,)  # action dimensions copied from the reference: not in actor, critic, BC

@@ -5,6 +5,8 @@ At these sizes a step over ten separate tensors costs as much as half of the mul
 
 from __future__ import annotations
 
+import math
+
 from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
@@ -27,6 +29,8 @@ class Optimised:
         self._grad_clip = grad_clip
         self.flat = flatten(module)
         self.flat.grad = torch.zeros_like(self.flat)
+        self.grad_norm = math.nan
+        """Norm of the newest gradient, before it was bounded."""
         self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
 
     def descend(self, loss: Tensor) -> None:
@@ -38,9 +42,9 @@ class Optimised:
         # Into the same megabyte each time: a new one costs its page faults, a tenth of the update.
         gradient = self.flat.grad
         torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)], out=gradient)
-        norm = float(gradient.norm())
-        if norm > self._grad_clip:
-            gradient.mul_(self._grad_clip / norm)
+        self.grad_norm = float(gradient.norm())
+        if self.grad_norm > self._grad_clip:
+            gradient.mul_(self._grad_clip / self.grad_norm)
         self.adam.step()
 
 

@@ -11,15 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlt_ros.rl import stats
 from rlt_ros.rl.agent import Agent
+from rlt_ros.rl.alarms import AlarmLimits
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.diagnostics import Diagnostics
 from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.gate import Gate, Progress
+from rlt_ros.rl.phases import PhaseOutcome
+from rlt_ros.rl.probes import PROBE_ROWS, UNKNOWN, Probes, Scale, probe
 from rlt_ros.rl.replay import Replay
 from rlt_ros.rl.rows import RowSpec
-from rlt_ros.rl.stats import LearnerStats, Probes
+from rlt_ros.rl.stats import LearnerStats
 from rlt_ros.rl.stored import Stored
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
@@ -42,9 +45,10 @@ def never() -> bool:
 class Learner:
     """Rows in, weights out. Every method may be called from any thread; each waits for one update at most.
 
-    contract: fingerprint of the Stage-1 checkpoint. translation_mm: millimetres per control step at |a| = 1, for the
-    report only. clock: steady seconds, for the update rate only. What is learned depends on the settings and on the
-    rows in their order, not on how training is sliced, on who asks for weights or statistics, or on time.
+    contract: fingerprint of the Stage-1 checkpoint. translation_mm, rotation_rad: per control step at |a| = 1. limits:
+    of the alarms, None for the defaults. clock: steady seconds. These four are for the report only: what is learned
+    depends on the settings and on the rows in their order, not on how training is sliced, on who asks for weights or
+    statistics, or on time.
     """
 
     def __init__(
@@ -54,6 +58,8 @@ class Learner:
         contract: str,
         translation_mm: float,
         clock: Callable[[], float] = time.monotonic,
+        rotation_rad: float = UNKNOWN,
+        limits: AlarmLimits | None = None,
     ) -> None:
         torch.set_num_threads(config.threads)
         keep_freed_memory()
@@ -69,9 +75,9 @@ class Learner:
         """Id of the newest row of each stream."""
         self._sampling = torch.Generator().manual_seed(config.seed + 1)
         self.translation_mm = translation_mm
-        self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
-        self._version, self._packed = 0, None
-        self._clock, self._rate_from = clock, (clock(), 0)
+        self._clock = clock
+        self._diagnostics = Diagnostics(limits or AlarmLimits(), Scale(translation_mm, rotation_rad), clock())
+        self._version, self._packed, self._packed_at = 0, None, 0
         self._phase_open = False
         self._turns = Turns()
 
@@ -139,7 +145,7 @@ class Learner:
             state = (self.agent.actor_updates, self._warm_start.updates, self.gate.open)
             if self._packed is None or self._packed[0] != state:
                 self._version += 1
-                self._packed = (state, self._pack())
+                self._packed, self._packed_at = (state, self._pack()), self.agent.critic_updates
             return self._packed[1]
 
     def continue_from(self, version: int) -> None:
@@ -166,28 +172,23 @@ class Learner:
     def stats(self, duplicates: int = 0, refused: int = 0) -> LearnerStats:
         """Everything about learning that is worth a plot. duplicates, refused: the receiver's counts."""
         with self._turns:
-            probes = self._probe()
-            return LearnerStats(
-                rows_received=self.progress.rows,
-                rows=self.rows,
-                duplicates=duplicates,
-                refused=refused,
-                critic_updates=self.agent.critic_updates,
-                actor_updates=self.agent.actor_updates,
-                update_debt=self.budget.debt,
-                updates_per_second=self._rate(),
-                weights_version=self._version,
-                gate_open=self.gate.open,
-                gate_reason=self.gate.reason,
-                **self._last,
-                q_return_error=probes.q_return_error,
-                q_action_sensitivity=probes.q_action_sensitivity,
-                reference_error=probes.reference_error,
-                reference_error_dropped=probes.reference_error_dropped,
-                residual_mm=probes.residual_mm,
-                human_rate=self.replay.human_rate(),
-                alarm_q=float(self.agent.critic_updates > 0 and probes.q_outside > stats.ALARM_SHARE),
-            )
+            return self._diagnostics.look(self, self._probe(), self._clock(), duplicates, refused)
+
+    @property
+    def alarms(self) -> Mapping[str, str]:
+        """Name of each alarm that the last statistics raised -> what it says."""
+        return self._diagnostics.alarms.texts
+
+    @property
+    def outcomes(self) -> tuple[PhaseOutcome, ...]:
+        """The last finished phases, oldest first."""
+        with self._turns:
+            return self._diagnostics.phases.outcomes
+
+    @property
+    def updates_since_weights(self) -> int:
+        """Critic updates since the newest version of the weights was made."""
+        return self.agent.critic_updates - self._packed_at
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """What a checkpoint holds besides the rows: tensors (copies) and JSON-ready values."""
@@ -223,7 +224,8 @@ class Learner:
             self.gate.open, self._version = values["gate_open"], values["weights_version"]
             self.gate.update(self.progress)
             self._keep_threads(values["threads"])
-            self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
+            self._packed, self._packed_at = None, self.agent.critic_updates
+            self._diagnostics.resumed(self.agent.critic_updates, self._clock())
 
     def _state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
@@ -255,6 +257,7 @@ class Learner:
                 self.progress.phases += 1
                 self.progress.successes += row.label == Label.SUCCESS
                 self.progress.failures += row.label == Label.FAILURE
+            self._diagnostics.add(row, self.progress.phases)
             self.gate.update(self.progress)
             return True
 
@@ -292,23 +295,18 @@ class Learner:
 
     def _note(self, **scalars: torch.Tensor) -> None:
         for name, value in scalars.items():
-            self._last[name] = float(value)
-            if not math.isfinite(self._last[name]):
-                raise Diverged(f"{name} is {self._last[name]} at critic update {self.agent.critic_updates}")
+            self._diagnostics.last[name] = number = float(value)
+            if not math.isfinite(number):
+                raise Diverged(f"{name} is {number} at critic update {self.agent.critic_updates}")
 
     def _probe(self) -> Probes:
-        rows = min(stats.PROBE_ROWS, self.replay.window // 2)
+        rows = min(PROBE_ROWS, self.replay.window // 2)
         if rows == 0:
             return Probes()
         # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.
         generator = torch.Generator().manual_seed(self.config.seed + self.agent.critic_updates)
-        return stats.probe(self.agent, self.replay.sample(rows, generator), self.translation_mm, generator)
+        return probe(self.agent, self.replay.sample(rows, generator), self._diagnostics.scale, generator)
 
     def _pack(self) -> PolicyWeights:
         data = pack(self.agent, self._version, self.contract)
         return PolicyWeights(self._version, self.contract, checksum(data), self.gate.open, self.gate.reason, data)
-
-    def _rate(self) -> float:
-        (since, before), now = self._rate_from, self._clock()
-        self._rate_from = (now, self.agent.critic_updates)
-        return (self.agent.critic_updates - before) / (now - since) if now > since else 0.0

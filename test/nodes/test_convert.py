@@ -131,3 +131,22 @@ def test_received_arrays_are_writable_copies() -> None:
     features = c.features_from_message(message)
     features.z[0] = 5.0
     assert message.z_rl[0] != 5.0
+
+
+def test_statistics_of_the_learner_go_out_whole_and_without_nan():
+    from rlt_ros.rl.stats import LearnerStats
+
+    values = {field.name: 0 for field in fields(LearnerStats) if field.type == "int"}
+    values |= {field.name: 0.5 for field in fields(LearnerStats) if field.type == "float"}
+    values |= {
+        "gate_open": True,
+        "gate_reason": "",
+        "q_pull": float("inf"),
+        "q_gap": float("nan"),
+        "alarms": "text",
+    }
+    stats = LearnerStats(**values, q_members=(0.25, float("nan"), 1.0))
+    sent = c.learner_stats(stats, STAMP)
+    received = deserialize_message(serialize_message(sent), type(sent))
+    assert (received.q_mean, received.q_pull, received.q_gap, received.alarms) == (0.5, 0.0, 0.0, "text")
+    assert received.q_members.tolist() == [0.25, 0.0, 1.0]

@@ -309,15 +309,6 @@ def set_q(subject: Learner, value: float) -> None:
         subject.agent.critic.head_bias.fill_(value)
 
 
-@pytest.mark.parametrize(("q", "alarm"), [(1.04, 0.0), (1.06, 1.0), (-0.04, 0.0), (-0.06, 1.0)])
-def test_alarm_when_q_leaves_the_reachable_return(q, alarm):
-    subject = learner()
-    subject.add(rows(64))
-    subject.train(1)
-    set_q(subject, q)
-    assert subject.stats().alarm_q == alarm
-
-
 def test_q_is_compared_with_the_return_that_was_earned():
     subject = learner()
     failures = [replace(row, label=Label.FAILURE, rewards=0 * row.rewards) for row in rows(32)]

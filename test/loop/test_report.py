@@ -1,0 +1,24 @@
+"""The status line says who drives, what is learned, and what is wrong with it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from rlt_ros.loop.report import status_line
+from rlt_ros.loop.session import Progress
+
+PROGRESS = Progress("practice", 7, 0.5, 2400, 8400)
+
+
+def learner(**alarms: float) -> SimpleNamespace:
+    return SimpleNamespace(rows=300, update_debt=0, critic_updates=1500, gate_open=True, gate_reason="", **alarms)
+
+
+def test_without_alarms_the_line_ends_with_what_is_learned():
+    line = status_line(PROGRESS, 20.0, None, learner(alarm_q=0.0, alarm_copy=0.0))
+    assert line == "practice 2.0 of 7.0 min | episode 7 | last 20: 50 % | rows 300 | updates 1500"
+
+
+def test_raised_alarms_are_named():
+    line = status_line(PROGRESS, 20.0, None, learner(alarm_q=0.0, alarm_copy=1.0, alarm_rows=1.0))
+    assert line.endswith("| ALARM (the learner's log says more): copy, rows")
