@@ -25,8 +25,10 @@ from rlt_ros.loop.report import status_line
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.loop.windows import WindowAssembler
+from rlt_ros.rl.config import AgentConfig
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
+from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.types import (
     EpisodeEvent,
     Features,
@@ -217,7 +219,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # MuJoCo and its renderer read these when they are first imported.
     os.environ.setdefault("MUJOCO_GL", "egl")
     os.environ.setdefault("LP_NUM_THREADS", "0")
-    parts = real_parts(args.checkpoint, args.robot_config, args.seed)
+    agent = AgentConfig(use_z=not args.no_z)
+    parts = real_parts(args.checkpoint, args.robot_config, args.seed, args.task, agent)
     config = SessionConfig(
         practice_minutes=args.minutes,
         control_rate=parts.robot.control_rate,
@@ -240,6 +243,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="python -m rlt_ros.loop.inprocess", description=__doc__)
     result.add_argument("--checkpoint", required=True, help="directory of the Stage-1 checkpoint")
+    result.add_argument("--task", choices=list(TASKS), default=DEFAULT_TASK, help=f"default: {DEFAULT_TASK}")
+    result.add_argument("--no-z", action="store_true", help="ablation: actor and critics see zeros instead of z_rl")
     result.add_argument("--robot-config", default="", help="robot config YAML (default: the FR3's)")
     result.add_argument("--minutes", type=float, default=7.0, help="practice, minutes of robot time (default: 7)")
     result.add_argument("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from rlt_ros.loop.policy import Policy
 from rlt_ros.loop.requests import Request
+from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.robot.config import RobotConfig, load_robot
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
+from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
 
 
@@ -93,16 +95,18 @@ class Parts:
     chunk: int
 
 
-def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
-    """The simulated peg insertion, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
+def real_parts(
+    checkpoint: str, robot_config: str, seed: int, task: str = DEFAULT_TASK, agent: AgentConfig | None = None
+) -> Parts:
+    """A simulated task, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
-    Raises ContractMismatch if robot and checkpoint disagree, ImportError naming the extra if torch or MuJoCo is
-    missing.
+    task: a name of `sim.tasks.TASKS`. agent: settings of the learner, of which chunk and seed are replaced by those of
+    the checkpoint and of the run.
+    Raises ContractMismatch if robot or task and checkpoint disagree, ImportError naming the extra if torch or MuJoCo
+    is missing.
     """
-    from rlt_ros.rl.config import AgentConfig, Dims
     from rlt_ros.rl.learner import Learner as RLTLearner
     from rlt_ros.rl.weights import load_policy
-    from rlt_ros.sim.config import SimConfig
     from rlt_ros.sim.expert import Expert
     from rlt_ros.sim.operator import ScriptedOperator
     from rlt_ros.sim.peg import PegInsertion
@@ -112,10 +116,12 @@ def real_parts(checkpoint: str, robot_config: str, seed: int) -> Parts:
     robot, stage1 = load_robot(robot_config), load_stage1(checkpoint)
     contract = stage1.contract
     contract.check_robot(robot)
-    agent, dims = AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    contract.check_task(task)
+    agent = replace(agent or AgentConfig(), chunk=contract.chunk, seed=seed)
+    dims = Dims(z=contract.token_dim)
     return Parts(
         robot=robot,
-        world=PegInsertion(SimConfig(), robot, seed),
+        world=PegInsertion(find_task(task).sim, robot, seed),
         extractor=FeatureExtractor(stage1, seed, threads=1),
         operator=ScriptedOperator(seed=seed),
         person=Expert(robot),

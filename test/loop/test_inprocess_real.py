@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlt_ros.data.contract import ContractMismatch
 from rlt_ros.loop.inprocess import main
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import PROPRIO_NAMES
@@ -35,6 +36,11 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("stage1") / "untrained"
     save_stage1(path, Stage1(make_contract(config, robot, norm, vla, token), norm, vla, token), {})
     return path
+
+
+def test_a_checkpoint_of_another_task_is_refused_before_the_run(checkpoint: Path) -> None:
+    with pytest.raises(ContractMismatch, match="'peg' here, 'yaw_mark' there"):
+        main(["--checkpoint", str(checkpoint), "--task", "yaw_mark", "--minutes", "0.1"])
 
 
 def test_a_short_session_runs_to_its_summary(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
