@@ -23,7 +23,7 @@ TASKS = {
     "peg": Task(DemonstratorConfig(bias=(0.0028, -0.0016), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
     # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it.
     "yaw_mark": Task(
-        DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0032, episode_error=0.0005, chunk_error=0.0015, noise=0.1),
+        DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),
         SimConfig(board=BoardConfig(mark=(0.028, 0.050))),
     ),
 }
