@@ -1,8 +1,8 @@
 # Without a ROS distribution: `make demo` is all it takes. With one, use colcon; see README.md.
 PYTHON ?= python3
 ROS := standalone/run
-# Training is for the simulated arm without a checkpoint; the launch file says what anything else needs.
-STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% --show-args,$(ARGS)),,--with-stage1)
+# Training is for the default task of the simulated arm without a checkpoint; the launch file sees to anything else.
+STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --show-args,$(ARGS)),,--with-stage1)
 TESTS ?= test
 PYTEST_ARGS ?=
 

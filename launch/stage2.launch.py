@@ -25,12 +25,16 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.rl.trainer import EXIT_CODE
+from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])
 
 ARGUMENTS = [
     DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
+    DeclareLaunchArgument(
+        "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
+    ),
     DeclareLaunchArgument(
         "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
     ),
@@ -98,8 +102,9 @@ def new_run_dir(path: str, resume: bool) -> Path:
 
 def train_first(argument: dict[str, str], run_dir: Path) -> list:
     """Stage 1 on simulated demonstrations, unless its result is cached, then the nodes."""
-    checkpoint = str(cached_stage1("demo", seed=0, robot_config=argument["robot_config"]))
-    options = ["--robot-config", argument["robot_config"]] if argument["robot_config"] else []
+    robot_config, task = argument["robot_config"], argument["task"]
+    checkpoint = str(cached_stage1("demo", seed=0, robot_config=robot_config, task=task))
+    options = ["--task", task, *(["--robot-config", robot_config] if robot_config else [])]
     training = ExecuteProcess(
         cmd=[ExecutableInPackage(executable="stage1", package="rlt_ros"), "--preset", "demo", *options],
         name="stage1",
@@ -126,6 +131,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
     seed = {"seed": int(argument["seed"])}
     managed = {"autostart": argument["autostart"] == "true"}
     stage1 = {"checkpoint": str(Path(checkpoint).expanduser().resolve())}
+    task = {"task": argument["task"] if simulated else ""}
     run = {"run_dir": str(run_dir)}
     session = {
         "scripted": simulated,
@@ -150,7 +156,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
 
     nodes = [
         vital("observation"),
-        vital("features", managed, seed, stage1),
+        vital("features", managed, seed, stage1, task),
         vital("actor", managed, seed, stage1),
         vital("executor", managed),
         vital("teleop", seed, run, session),
@@ -158,7 +164,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
     ]
     if simulated:
-        nodes.insert(0, vital("sim", seed))
+        nodes.insert(0, vital("sim", seed, task))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
 

@@ -13,7 +13,7 @@ from rlt_ros.robot.config import RobotConfig
 from rlt_ros.strict import ConfigError, build
 from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES
 
-FORMAT = 1
+FORMAT = 2
 """Version of the Stage-1 checkpoint format; another number is refused, never guessed at (report D07)."""
 
 
@@ -26,6 +26,7 @@ class Contract:
     """The meaning of every number that passes between VLA, token, agent and robot."""
 
     format: int  # version of the checkpoint format
+    task: str  # name of what was demonstrated; of a simulated task, a name of `sim.tasks.TASKS`
     proprio_names: tuple[str, ...]  # layout of the raw state vector
     reference_pose: tuple[float, ...]  # x y z (m) and quaternion x y z w that the state's pose is relative to
     action_names: tuple[str, ...]  # layout of an action
@@ -62,6 +63,10 @@ class Contract:
         for name, value in robot_terms(robot).items():
             compare(name, getattr(self, name), value)
         compare("cameras", sorted(self.cameras), sorted(robot.cameras))
+
+    def check_task(self, task: str) -> None:
+        """Raise ContractMismatch where another task was demonstrated than is to be practised."""
+        compare("task of the checkpoint and of the run", self.task, task)
 
     def to_dict(self) -> dict[str, Any]:
         """The content for JSON."""

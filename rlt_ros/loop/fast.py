@@ -25,6 +25,7 @@ from rlt_ros.loop.report import summary_text, write_json
 from rlt_ros.loop.settings import Settings, Values, from_arguments, from_file, settings
 from rlt_ros.rl.trainer import EXIT_CODE, TrainingFailed
 from rlt_ros.robot.config import load_robot
+from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
 
 INTERRUPTED = 130
@@ -57,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("--checkpoint", default="", help="Stage-1 checkpoint (default: the demo's, trained first unless it is cached)")
+    add("--task", choices=list(TASKS), default=DEFAULT_TASK, help=f"what is simulated (default: {DEFAULT_TASK})")
     add("--robot-config", default="", help="robot config YAML (default: the FR3's)")
     add("--minutes", type=float, help=f"practice, minutes of robot time (default: last moment, or {MINUTES:g})")
     add("--moments", type=_numbers, default=(), metavar="7,19", help="evaluate at these minutes too, then go on")
@@ -94,19 +96,20 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _practice(args: argparse.Namespace) -> Practice:
-    checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config)
+    checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config, args.task)
     chosen, wishes = _settings(args, checkpoint), Wishes(args.moments, args.dither, args.expert, args.exact)
     parts = real_parts(
         checkpoint=checkpoint,
         robot_config=args.robot_config,
         seed=args.seed,
+        task=args.task,
         agent=chosen.agent,
         operator=chosen.operator,
     )
     record = None
     if args.run_dir is not None:
         record = Record(args.run_dir, parts.learner, chosen.record.save_every, chosen.record.keep)
-        made_with = {"checkpoint": checkpoint, "robot_config": args.robot_config, "contract": parts.learner.contract}
+        made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config, "contract": parts.learner.contract}
         write_json(args.run_dir / "settings.json", made_with | chosen.as_dict() | {"evaluated": asdict(wishes)})
     return Practice(parts, chosen, wishes, record, lambda line: print(line, file=sys.stderr, flush=True))
 
@@ -124,7 +127,7 @@ def _settings(args: argparse.Namespace, checkpoint: str) -> Settings:
     return settings(sources, {"agent": {"seed": args.seed}, "session": session})
 
 
-def _demo_checkpoint(robot_config: str) -> str:
+def _demo_checkpoint(robot_config: str, task: str) -> str:
     """The one that `stage2.launch.py` uses; trained now if it is not in the cache."""
     from contextlib import redirect_stdout
 
@@ -132,10 +135,10 @@ def _demo_checkpoint(robot_config: str) -> str:
 
     options = ["--robot-config", robot_config] if robot_config else []
     with redirect_stdout(sys.stderr):
-        failed = stage1_cli.main(["--preset", "demo", *options])
+        failed = stage1_cli.main(["--preset", "demo", "--task", task, *options])
     if failed:
         raise ValueError(f"Stage 1 failed with exit code {failed}")
-    return str(cached_stage1("demo", seed=0, robot_config=robot_config))
+    return str(cached_stage1("demo", seed=0, robot_config=robot_config, task=task))
 
 
 class _InterruptedBy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ from rlt_ros.robot.config import RobotConfig, load_robot
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
 from rlt_ros.sim.operator import OperatorConfig
+from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
 
 
@@ -106,19 +107,19 @@ def real_parts(
     checkpoint: str,
     robot_config: str,
     seed: int,
+    task: str = DEFAULT_TASK,
     agent: AgentConfig | None = None,
     operator: OperatorConfig | None = None,
 ) -> Parts:
-    """The simulated peg insertion, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
+    """A simulated task, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
-    agent: settings of the learner, by default those of the design with the checkpoint's chunk and the seed; its chunk
-    is the loop's. operator: of the scripted person.
-    Raises ContractMismatch if robot and checkpoint disagree, ValueError if the chunk is longer than the VLA's horizon,
-    ImportError naming the extra if torch or MuJoCo is missing.
+    task: a name of `sim.tasks.TASKS`. agent: settings of the learner, by default those of the design with the
+    checkpoint's chunk and the seed; its chunk is the loop's. operator: of the scripted person.
+    Raises ContractMismatch if robot or task and checkpoint disagree, ValueError if the chunk is longer than the VLA's
+    horizon, ImportError naming the extra if torch or MuJoCo is missing.
     """
     from rlt_ros.rl.learner import Learner as RLTLearner
     from rlt_ros.rl.weights import load_policy
-    from rlt_ros.sim.config import SimConfig
     from rlt_ros.sim.expert import Expert
     from rlt_ros.sim.operator import ScriptedOperator
     from rlt_ros.sim.peg import PegInsertion
@@ -128,12 +129,13 @@ def real_parts(
     robot, stage1 = load_robot(robot_config), load_stage1(checkpoint)
     contract = stage1.contract
     contract.check_robot(robot)
+    contract.check_task(task)
     agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
     if agent.chunk > contract.horizon:
         raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(
         robot=robot,
-        world=PegInsertion(SimConfig(), robot, seed),
+        world=PegInsertion(find_task(task).sim, robot, seed),
         extractor=FeatureExtractor(stage1, seed, threads=1),
         operator=ScriptedOperator(operator, seed=seed),
         person=Expert(robot),

@@ -25,6 +25,7 @@ class FeaturesNode(ManagedNode):
         super().__init__("features")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._robot_config = declare(self, "robot_config", "", "Robot config; empty: Franka Research 3.")
+        self._task = declare(self, "task", "", "Task that the checkpoint must have been made for; empty: any.")
         self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.")
         self._threads = declare(self, "threads", 1, "torch threads.")
         stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.")
@@ -41,6 +42,8 @@ class FeaturesNode(ManagedNode):
             raise ValueError("parameter checkpoint is empty; expected the directory of a Stage-1 checkpoint")
         stage1 = load_stage1(self._checkpoint)
         stage1.contract.check_robot(load_robot(self._robot_config))
+        if self._task:
+            stage1.contract.check_task(self._task)
         self._contract = stage1.contract.fingerprint
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)

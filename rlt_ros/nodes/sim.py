@@ -23,8 +23,8 @@ from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.sim_gripper import SimGripper
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.pose import Pose
-from rlt_ros.sim.config import SimConfig
 from rlt_ros.sim.peg import PegInsertion
+from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 
 STATE_RATE = 100.0
 CAMERA_EVERY = 3
@@ -45,7 +45,7 @@ class SimNode(BaseNode):
         width = declare(self, "image_width", 128, "Width of the camera images [pixels].")
         height = declare(self, "image_height", 128, "Height of the camera images [pixels].")
         self._stall_after = declare(self, "stall_after", 0.5, "Lockstep: seconds until a step is sent again.")
-        config = SimConfig()
+        config = find_task(declare(self, "task", DEFAULT_TASK, "What is simulated: a name of sim.tasks.TASKS.")).sim
         config = replace(config, sensors=replace(config.sensors, width=width, height=height))
         if not self.lockstep:
             config = replace(config, control=replace(config.control, cycles=1))

@@ -70,6 +70,7 @@ class AgentConfig:
     tau: float = 0.005  # Polyak step of the target ensemble, per critic update
 
     # Networks and optimisation
+    use_z: bool = True  # False: actor and critics see zeros in place of z_rl, an ablation
     hidden: int = 256  # units per hidden layer
     layers: int = 2  # hidden layers of actor and critics
     learning_rate: float = 3e-4  # Adam, actor and critics

@@ -27,6 +27,7 @@ class FeatureStore:
         self.z = np.zeros((slots, dims.z), np.float16 if config.half_precision_z else np.float32)
         self.proprio = np.zeros((slots, dims.proprio), np.float32)
         self.reference = np.zeros((slots, config.chunk, dims.action), np.float32)
+        self._use_z = config.use_z
         self._users = np.zeros(slots, np.int32)
         self._slots: dict[Key, int] = {}
         self._keys: dict[int, Key] = {}
@@ -44,7 +45,7 @@ class FeatureStore:
         if key in self._slots:
             return
         slot = self._free.pop() if self._free else len(self._slots)
-        self.z[slot] = features.z
+        self.z[slot] = features.z if self._use_z else 0.0
         self.proprio[slot] = features.proprio
         self.reference[slot] = features.reference[: self.reference.shape[1]]
         self._slots[key], self._keys[slot] = slot, key

@@ -27,7 +27,8 @@ class PolicyNet:
         """
         self._check(features)
         chunk = np.array(features.reference[: self.config.chunk], np.float32)
-        state = np.concatenate([features.z, features.proprio], dtype=np.float32)
+        z = features.z if self.config.use_z else np.zeros_like(features.z)
+        state = np.concatenate([z, features.proprio], dtype=np.float32)
         net = self._ema if evaluation else self._actor
         with torch.no_grad():
             chunk[:, self._free] = net(_row(state), _row(chunk[:, self._free]))[0].numpy()

@@ -11,7 +11,10 @@ SIDES = 16
 LIGHT = (0.82, 0.80, 0.74, 1.0)
 DARK = (0.03, 0.03, 0.04, 1.0)
 RIM = (0.95, 0.55, 0.08, 1.0)
-MARK = (0.10, 0.45, 0.30, 1.0)
+STRIPE = (0.10, 0.45, 0.30, 1.0)
+PAD = (0.65, 0.05, 0.45, 1.0)
+PAD_GAP = 0.003
+"""m, between the coloured ring around the hole and the pad."""
 BOX = mujoco.mjtGeom.mjGEOM_BOX
 _SOLID = {"contype": 1, "conaffinity": 1, "condim": 3, "mass": 0.1}
 _VISUAL = {"contype": 0, "conaffinity": 0, "mass": 0}
@@ -22,7 +25,21 @@ def add_board(world: mujoco.MjsBody, config: SimConfig) -> None:
     board = world.add_body(name="board", mocap=True, pos=(*config.board.position, config.board.height))
     _add_plates(board, config)
     _add_ring(board, config)
-    _add_marks(board, config)
+    _add_stripes(board, config)
+
+
+def add_mark(world: mujoco.MjsBody, config: SimConfig) -> None:
+    """Add body `mark` (mocap, origin in the middle of the hole): a flat pad in the direction of its x axis."""
+    mark = world.add_body(name="mark", mocap=True, pos=(*config.board.position, config.board.height))
+    along, across = (size / 2 for size in config.board.mark)
+    mark.add_geom(
+        type=BOX, pos=(_rim(config) + PAD_GAP + along, 0, 0), size=(along, across, 0.0002), rgba=PAD, **_VISUAL
+    )
+
+
+def _rim(config: SimConfig) -> float:
+    """Outer radius of the coloured ring around the hole, m."""
+    return 1.5 * config.hole_radius + 0.002
 
 
 def _add_plates(board: mujoco.MjsBody, config: SimConfig) -> None:
@@ -46,7 +63,7 @@ def _add_ring(board: mujoco.MjsBody, config: SimConfig) -> None:
         angle = 2 * math.pi * i / SIDES
         _add_sector(board, angle, (radius, outer), (-half, half), {"rgba": DARK, **_SOLID})
         # Covers the tops of the solid boxes, which would flicker against the plates that they overlap.
-        _add_sector(board, angle, (radius, outer + 0.002), (0.0, 0.0003), {"rgba": RIM, **_VISUAL})
+        _add_sector(board, angle, (radius, _rim(config)), (0.0, 0.0003), {"rgba": RIM, **_VISUAL})
     board.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
         pos=(0, 0, -2 * half + 0.001),
@@ -68,8 +85,8 @@ def _add_sector(
     )  # fmt: skip
 
 
-def _add_marks(board: mujoco.MjsBody, config: SimConfig) -> None:
+def _add_stripes(board: mujoco.MjsBody, config: SimConfig) -> None:
     """Two stripes that show the board's yaw."""
     edge = config.board.half_size
-    board.add_geom(type=BOX, pos=(edge - 0.012, 0, 0), size=(0.004, edge - 0.01, 0.0002), rgba=MARK, **_VISUAL)
-    board.add_geom(type=BOX, pos=(0, edge - 0.012, 0), size=(edge - 0.03, 0.004, 0.0002), rgba=MARK, **_VISUAL)
+    board.add_geom(type=BOX, pos=(edge - 0.012, 0, 0), size=(0.004, edge - 0.01, 0.0002), rgba=STRIPE, **_VISUAL)
+    board.add_geom(type=BOX, pos=(0, edge - 0.012, 0), size=(edge - 0.03, 0.004, 0.0002), rgba=STRIPE, **_VISUAL)

@@ -6,6 +6,7 @@ impacts peak at 500 N and the expert succeeds in only 60 to 90 % of the episodes
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 Range = tuple[float, float]
@@ -39,6 +40,13 @@ class BoardConfig:
     """m, of the surface above the table; the table is at the height of the robot's base."""
     half_size: float = 0.07
     """m"""
+    mark: tuple[float, float] = (0.0, 0.0)
+    """m, size of the coloured pad beside the hole: away from it and across. Zeros: there is none."""
+
+    @property
+    def marked(self) -> bool:
+        """Whether the board carries a pad."""
+        return min(self.mark) > 0.0
 
 
 @dataclass(frozen=True)
@@ -59,6 +67,8 @@ class RandomConfig:
     """Sliding friction coefficient between peg and board."""
     light: Range = (0.85, 1.15)
     """Factor on the brightness of the lamps."""
+    mark: Range = (-math.pi, math.pi)
+    """rad, direction from the hole to the pad about z, base frame; independent of everything else."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,15 @@ from scipy.spatial.transform import Rotation
 from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.config import SimConfig
 
+_MARK_STREAM = 3
+"""`sim.peg` has the streams of the sensors' noise."""
+
 
 @dataclass(frozen=True)
 class Episode:
     """One draw. hole: middle of the hole on the board's surface, z up. start: tool centre point at the start.
 
-    friction: sliding coefficient. light: factor on the lamps.
+    friction: sliding coefficient. light: factor on the lamps. mark: direction from the hole to the pad, rad about z.
     """
 
     seed: int
@@ -23,6 +26,7 @@ class Episode:
     start: Pose
     friction: float
     light: float
+    mark: float
 
 
 def draw(config: SimConfig, upright: Pose, seed: int) -> Episode:
@@ -39,4 +43,6 @@ def draw(config: SimConfig, upright: Pose, seed: int) -> Episode:
         start=Pose.of(tip - tilt.apply([0.0, 0.0, config.peg.tip_offset]), tilt.as_quat()),
         friction=float(rng.uniform(*r.friction)),
         light=float(rng.uniform(*r.light)),
+        # From its own stream: a board with a mark gets the same episodes as one without.
+        mark=float(np.random.default_rng((seed, _MARK_STREAM)).uniform(*r.mark)),
     )

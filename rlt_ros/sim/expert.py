@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -83,6 +84,8 @@ class DemonstratorConfig:
 
     bias: tuple[float, float] = (0.0022, -0.0014)
     """Constant error of the goal along the base's x and y: what a policy cloned from him inherits."""
+    mark_error: float = 0.0
+    """Error of the goal in the direction of the board's mark: it shows in the pictures and in nothing else."""
     episode_error: float = 0.0015
     """Standard deviation of a further error per axis, drawn for each episode."""
     chunk_error: float = 0.0015
@@ -118,7 +121,7 @@ class Demonstrator:
 
     def plan(self, truth: Truth, measured: Pose, target: Pose) -> np.ndarray:
         """A chunk float32 (chunk, 7), planned as if the tip followed every command."""
-        offset = self._error + self._rng.normal(0.0, self._config.chunk_error, 2)
+        offset = self._error + self._mark_error(truth) + self._rng.normal(0.0, self._config.chunk_error, 2)
         rows = []
         for _ in range(self._config.chunk):
             row = self._expert.towards(offset, truth, measured, target)
@@ -128,9 +131,17 @@ class Demonstrator:
             truth, measured = _followed(truth, measured, target)
         return np.array(rows, dtype=np.float32)
 
+    def _mark_error(self, truth: Truth) -> np.ndarray:
+        error = self._config.mark_error
+        if error == 0.0:
+            return np.zeros(2)
+        if math.isnan(truth.mark):
+            raise ValueError(f"mark_error is {error} m, but the board carries no mark (board.mark)")
+        return error * np.array([math.cos(truth.mark), math.sin(truth.mark)])
+
 
 def _followed(truth: Truth, measured: Pose, target: Pose) -> tuple[Truth, Pose]:
     """Truth and measured pose if the tool were at the target, as far as `Expert.towards` looks at them."""
     lever = measured.rotation.inv().apply(truth.tip - measured.position)
     tip = target.position + Rotation.from_quat(target.quaternion).apply(lever)
-    return Truth(tip=tip, hole=truth.hole, depth=truth.depth, lateral=truth.lateral, success=truth.success), target
+    return replace(truth, tip=tip), target

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.kinematics import READY, inverse
@@ -40,6 +43,7 @@ class PegInsertion:
         self._tool, self._tip, self._peg = (self.data.site("tool"), self.data.site("tip"), self.data.body("peg"))
         self._target_id = int(self.model.body("target").mocapid[0])
         self._board_id = int(self.model.body("board").mocapid[0])
+        self._mark_id = int(self.model.body("mark").mocapid[0]) if config.board.marked else None
         self._solid = np.flatnonzero(self.model.geom_contype)
         self._lamps = self.model.light_diffuse.copy()
         self._controller = TargetFilter(config.control, 1.0 / (robot.control_rate * config.control.cycles))
@@ -69,6 +73,9 @@ class PegInsertion:
         self.model.light_diffuse[:] = self._lamps * episode.light
         self._set_mocap(self._board_id, episode.hole)
         self._set_mocap(self._target_id, episode.start)
+        if self._mark_id is not None:
+            turn = Rotation.from_rotvec([0.0, 0.0, episode.mark]).as_quat()
+            self._set_mocap(self._mark_id, Pose.of(episode.hole.position, turn))
         self.data.qpos[:] = inverse(episode.start, READY)
         self._place_fingers()
         mujoco.mj_forward(self.model, self.data)
@@ -155,8 +162,9 @@ class PegInsertion:
         )
 
     def truth(self) -> Truth:
-        """Where the peg really is."""
-        return judge(self._tip.xpos, self.episode.hole, self.config)
+        """Where the peg really is, and where the board's mark points."""
+        mark = self.episode.mark if self.config.board.marked else math.nan
+        return judge(self._tip.xpos, self.episode.hole, self.config, mark)
 
     def render(self) -> dict[str, np.ndarray]:
         """Pictures RGB uint8 (height, width, 3) of the robot config's cameras; the same again until the next step."""

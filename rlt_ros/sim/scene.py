@@ -6,7 +6,7 @@ import numpy as np
 
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.sim.arm import add_arm
-from rlt_ros.sim.board import add_board
+from rlt_ros.sim.board import add_board, add_mark
 from rlt_ros.sim.config import ControlConfig, SimConfig
 from rlt_ros.sim.engine import mujoco
 from rlt_ros.sim.hand import add_hand, looking
@@ -25,6 +25,8 @@ def build(config: SimConfig, robot: RobotConfig) -> mujoco.MjModel:
     _set_options(spec, config)
     _add_surroundings(spec)
     add_board(spec.worldbody, config)
+    if config.board.marked:
+        add_mark(spec.worldbody, config)
     _add_cameras(spec.worldbody, config)
     link7 = add_arm(spec.worldbody, robot.joint_names, config.control.joint_damping)
     add_hand(spec, link7, config.peg, fovy=42.0)

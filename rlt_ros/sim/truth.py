@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ class Truth:
 
     tip: float64 (3,), middle of the peg's end face, m. hole: middle of the hole on the board's surface, z up.
     depth: m, of the tip below the surface, negative above it. lateral: m, distance of the tip from the hole's axis.
-    success: the tip is deep enough inside the hole at this moment; nothing is remembered.
+    success: the tip is deep enough inside the hole at this moment; nothing is remembered. mark: rad about z, direction
+    from the hole to the pad, base frame; NaN on a board without one.
     """
 
     tip: np.ndarray
@@ -24,11 +26,12 @@ class Truth:
     depth: float
     lateral: float
     success: bool
+    mark: float = math.nan
 
 
-def judge(tip: np.ndarray, hole: Pose, config: SimConfig) -> Truth:
+def judge(tip: np.ndarray, hole: Pose, config: SimConfig, mark: float = math.nan) -> Truth:
     """The truth for a tip (3,) and a hole: success is deeper than `peg.success_depth` and within the hole's radius."""
     offset = hole.rotation.inv().apply(tip - hole.position)
     depth, lateral = -float(offset[2]), float(np.hypot(offset[0], offset[1]))
     success = depth > config.peg.success_depth and lateral < config.hole_radius
-    return Truth(tip=tip.copy(), hole=hole, depth=depth, lateral=lateral, success=success)
+    return Truth(tip=tip.copy(), hole=hole, depth=depth, lateral=lateral, success=success, mark=mark)

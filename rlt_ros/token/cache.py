@@ -11,35 +11,41 @@ from pathlib import Path
 
 import rlt_ros
 from rlt_ros.robot.config import load_robot
-from rlt_ros.token.config import PRESETS
+from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
+from rlt_ros.token.config import stage1_config
 
 SOURCES = ("data", "robot", "sim", "token", "vla", "types.py")
 """Parts of the package that decide what Stage 1 learns."""
 UNCONCERNED = (
     "robot/gripper.py",
     "sim/operator.py",
+    "sim/tasks.py",
     "token/cache.py",
     "token/extractor.py",
     "token/lock.py",
     "token/progress.py",
     "token/stage1_cli.py",
 )
-"""Files in them that do not."""
+"""Files in them that do not. Of the tasks the one that is meant goes into the key by its content."""
 
 
-def cached_stage1(preset: str, seed: int, robot_config: str = "", root: Path | None = None) -> Path:
-    """Directory in which Stage 1 of a preset is cached; nothing is trained, and it need not exist.
+def cached_stage1(
+    preset: str, seed: int, robot_config: str = "", root: Path | None = None, task: str = DEFAULT_TASK
+) -> Path:
+    """Directory in which Stage 1 of a preset and a simulated task is cached; nothing is trained, it need not exist.
 
     robot_config: path of the robot config, empty for the default one. root: of the cache, else `cache_root`.
-    Raises KeyError on an unknown preset.
+    Raises KeyError on an unknown preset, ValueError on an unknown task.
     """
-    return (root or cache_root()) / "stage1" / f"{preset}-{recipe_hash(preset, seed, robot_config)[:16]}"
+    key = recipe_hash(preset, seed, robot_config, task)
+    return (root or cache_root()) / "stage1" / f"{preset}-{task}-{key[:16]}"
 
 
-def recipe_hash(preset: str, seed: int, robot_config: str = "") -> str:
-    """SHA-256 of everything that decides what Stage 1 comes out as: preset, seed, robot config and code."""
+def recipe_hash(preset: str, seed: int, robot_config: str = "", task: str = DEFAULT_TASK) -> str:
+    """SHA-256 of everything that decides what Stage 1 comes out as: preset, task, seed, robot config and code."""
     content = {
-        "config": asdict(PRESETS[preset]),
+        "config": asdict(stage1_config(preset, task)),
+        "task": asdict(find_task(task)),
         "robot": asdict(load_robot(robot_config)),
         "seed": seed,
         "source": source_version(),

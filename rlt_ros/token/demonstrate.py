@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import numpy as np
 
@@ -12,18 +11,19 @@ from rlt_ros.data.images import square
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
-from rlt_ros.sim.config import SimConfig
-from rlt_ros.sim.expert import Demonstrator, DemonstratorConfig
+from rlt_ros.sim.expert import Demonstrator
 from rlt_ros.sim.peg import PegInsertion
 from rlt_ros.sim.rollout import Step, rollout
+from rlt_ros.sim.tasks import find_task
 from rlt_ros.token.config import Stage1Config
 
 
 def demonstrations(config: Stage1Config, robot: RobotConfig, seed: int) -> Iterator[Demonstration]:
-    """`config.demonstrations` episodes, one by one; the same seed gives the same ones."""
+    """`config.demonstrations` episodes of `config.task`, one by one; the same seed gives the same ones."""
+    task = find_task(config.task)
     seeds = np.random.default_rng(seed).integers(2**31, size=config.demonstrations)
-    operator = Demonstrator(robot, DemonstratorConfig(**asdict(config.demonstrator)), seed)
-    world = PegInsertion(SimConfig(), robot)
+    operator = Demonstrator(robot, task.demonstrator, seed)
+    world = PegInsertion(task.sim, robot)
     try:
         for number, start in enumerate(seeds):
             steps = list(rollout(world, operator, int(start), images=True))

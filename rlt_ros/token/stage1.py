@@ -80,6 +80,7 @@ def make_contract(config: Stage1Config, robot: RobotConfig, norm: NormStats, vla
     """The contract of freshly trained parts."""
     return Contract(
         format=FORMAT,
+        task=config.task,
         cameras=vla.cameras,
         image_size=vla.image_size,
         instruction=config.instruction,

@@ -1,4 +1,4 @@
-"""`rlt stage1`: demonstrations, VLA and RL token of the simulated peg insertion, trained once and cached."""
+"""`rlt stage1`: demonstrations, VLA and RL token of a simulated task, trained once and cached."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 from rlt_ros.data.contract import compare
 from rlt_ros.robot.config import load_robot
+from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1, recipe_hash
-from rlt_ros.token.config import PRESETS
+from rlt_ros.token.config import PRESETS, stage1_config
 from rlt_ros.token.lock import locked
 
 
@@ -39,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     result = argparse.ArgumentParser(prog="rlt stage1", description=__doc__)
     result.add_argument("--preset", choices=sorted(PRESETS), default="demo", help="what to train (default: demo)")
+    result.add_argument("--task", choices=list(TASKS), default=DEFAULT_TASK, help=f"default: {DEFAULT_TASK}")
     result.add_argument("--output", default="", help="checkpoint directory (default: in the cache)")
     result.add_argument("--cache", default="", help="cache directory (default: RLT_CACHE_DIR or ~/.cache/rlt_ros)")
     result.add_argument("--seed", type=int, default=0, help="of demonstrations and training (default: 0)")
@@ -47,7 +49,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _cached(args: argparse.Namespace) -> Path:
-    return cached_stage1(args.preset, args.seed, args.robot_config, Path(args.cache) if args.cache else None)
+    root = Path(args.cache) if args.cache else None
+    return cached_stage1(args.preset, args.seed, args.robot_config, root, args.task)
 
 
 def _ensure(path: Path, args: argparse.Namespace) -> None:
@@ -57,13 +60,13 @@ def _ensure(path: Path, args: argparse.Namespace) -> None:
     from rlt_ros.token.checkpoint import load_stage1, read_metrics
     from rlt_ros.token.stage1 import run_stage1
 
-    recipe = recipe_hash(args.preset, args.seed, args.robot_config)
+    recipe = recipe_hash(args.preset, args.seed, args.robot_config, args.task)
     if path.exists():
         load_stage1(path)
         compare(f"{path}: recipe (remove it or choose another --output)", recipe, read_metrics(path).get("recipe"))
         return
     torch.set_num_threads(1)
-    run_stage1(PRESETS[args.preset], load_robot(args.robot_config), args.seed, path, recipe)
+    run_stage1(stage1_config(args.preset, args.task), load_robot(args.robot_config), args.seed, path, recipe)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from rlt_ros.strict import ConfigError
 
 CONTRACT = Contract(
     format=FORMAT,
+    task="peg",
     cameras=("front", "wrist"),
     image_size=(64, 64),
     instruction="insert the peg",
@@ -24,7 +25,8 @@ CONTRACT = Contract(
 )
 
 OTHER = {
-    "format": 2,
+    "format": FORMAT + 1,
+    "task": "yaw_mark",
     "proprio_names": CONTRACT.proprio_names[1:],
     "reference_pose": (0.4, 0.0, 0.16, 1.0, 0.0, 0.0, 0.0),
     "action_names": ("dx",),
@@ -74,7 +76,7 @@ def test_json_round_trip():
 
 
 def test_another_format_version_is_refused_before_anything_else():
-    with pytest.raises(ContractMismatch, match=r"config\.json: format: 1 here, 99 there"):
+    with pytest.raises(ContractMismatch, match=r"config\.json: format: 2 here, 99 there"):
         Contract.from_dict({"format": 99, "renamed_field": 1}, "config.json")
 
 
@@ -95,6 +97,12 @@ def test_the_robot_must_mean_the_same_numbers():
         CONTRACT.check_robot(doubled)
     with pytest.raises(ContractMismatch, match="cameras"):
         CONTRACT.check_robot(replace(robot, cameras={"wrist": "wrist/color/image_raw"}))
+
+
+def test_practising_another_task_than_was_demonstrated_is_refused_with_both():
+    CONTRACT.check_task("peg")
+    with pytest.raises(ContractMismatch, match="task of the checkpoint and of the run: 'peg' here, 'yaw_mark' there"):
+        CONTRACT.check_task("yaw_mark")
 
 
 def test_read_contract_without_weights(tmp_path):

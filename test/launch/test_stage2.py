@@ -184,6 +184,13 @@ def test_the_real_robot_needs_a_checkpoint(stage2: Start) -> None:
     assert "checkpoint:=DIR" in graph.text and "ros2 run rlt_ros stage1" in graph.text
 
 
+def test_a_checkpoint_of_another_task_ends_the_run_and_names_both(stage2: Start) -> None:
+    graph = stage2(task="yaw_mark")
+    graph.end(120)
+    assert "cannot configure: task of the checkpoint and of the run: 'peg' here, 'yaw_mark' there" in graph.text
+    assert TRACEBACK not in graph.text
+
+
 def test_a_scripted_person_who_helps_is_learned_from_step_by_step(stage2: Start, quick: Path) -> None:
     teleop = "/**/teleop"
     parameters = yaml.safe_load(quick.read_text())

@@ -7,15 +7,20 @@ import pytest
 import torch
 from stage1_example import CONFIG, observation
 
+from rlt_ros.data.norm import NormStats
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.config import SimConfig
 from rlt_ros.sim.peg import PegInsertion
+from rlt_ros.sim.tasks import TASKS
 from rlt_ros.token.checkpoint import load_stage1, read_metrics
-from rlt_ros.token.config import PRESETS, FitConfig, Stage1Config
+from rlt_ros.token.config import PRESETS, FitConfig, Stage1Config, stage1_config
 from rlt_ros.token.demonstrate import demonstrations
 from rlt_ros.token.extractor import FeatureExtractor
-from rlt_ros.token.stage1 import run_stage1, train
+from rlt_ros.token.model import RLToken
+from rlt_ros.token.stage1 import make_contract, run_stage1, train
 from rlt_ros.token.train_vla import shifted, vary
+from rlt_ros.types import PROPRIO_NAMES
+from rlt_ros.vla.tiny import TinyVLA
 
 SMALL = replace(
     CONFIG,
@@ -99,9 +104,25 @@ def test_a_shift_moves_whole_pictures_by_whole_pixels():
     assert torch.equal(shifted(pixels, 0, torch.Generator().manual_seed(0)), pixels)
 
 
+def test_the_checkpoint_names_the_task_that_was_demonstrated(robot):
+    config = stage1_config("smoke", "yaw_mark")
+    vla = TinyVLA(config.vla)
+    norm = NormStats.of(np.random.default_rng(0).normal(size=(50, 19)), PROPRIO_NAMES)
+    token = RLToken(config.token, vla.width, vla.kinds)
+    assert make_contract(config, robot, norm, vla, token).task == "yaw_mark"
+
+
+def test_demonstrations_are_of_the_configured_task(episodes, robot):
+    marked = next(demonstrations(replace(SMALL, task="yaw_mark"), robot, seed=0))
+    np.testing.assert_array_equal(marked.proprio[0], episodes[0].proprio[0])
+    assert not np.array_equal(marked.images["front"][0], episodes[0].images["front"][0])
+
+
+@pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_sound(name):
-    config = PRESETS[name]
+def test_presets_are_sound(name, task):
+    config = stage1_config(name, task)
+    assert config.task == task
     assert isinstance(config, Stage1Config)
     assert config.vla.horizon >= config.chunk == 10
     assert config.vla.tokens <= 40

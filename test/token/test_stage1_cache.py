@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from stage1_example import small_stage1
 
 import rlt_ros
 from rlt_ros.robot.config import DEFAULT
+from rlt_ros.sim.tasks import TASKS
 from rlt_ros.token import stage1_cli
 from rlt_ros.token.cache import UNCONCERNED, _code, cached_stage1, recipe_hash, source_files
 from rlt_ros.token.checkpoint import save_stage1
@@ -23,8 +25,23 @@ def test_the_path_follows_from_what_goes_in(tmp_path, monkeypatch):
     monkeypatch.setenv("RLT_CACHE_DIR", str(tmp_path))
     path = cached_stage1("demo", 0)
     assert path == cached_stage1("demo", 0) and path.parent == tmp_path / "stage1"
-    assert path.name.startswith("demo-")
-    assert len({path, cached_stage1("demo", 1), cached_stage1("smoke", 0)}) == 3
+    assert path.name.startswith("demo-peg-")
+    other_task = cached_stage1("demo", 0, task="yaw_mark")
+    assert other_task.name.startswith("demo-yaw_mark-")
+    assert len({path, cached_stage1("demo", 1), cached_stage1("smoke", 0), other_task}) == 4
+
+
+def test_what_a_task_consists_of_counts_for_that_task_only(monkeypatch):
+    before = {task: cached_stage1("demo", 0, task=task) for task in TASKS}
+    milder = replace(TASKS["yaw_mark"].demonstrator, mark_error=0.001)
+    monkeypatch.setitem(TASKS, "yaw_mark", replace(TASKS["yaw_mark"], demonstrator=milder))
+    after = {task: cached_stage1("demo", 0, task=task) for task in TASKS}
+    assert {task for task in TASKS if before[task] != after[task]} == {"yaw_mark"}
+
+
+def test_an_unknown_task_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="task is 'plug'; known are peg, yaw_mark"):
+        cached_stage1("demo", 0, task="plug")
 
 
 def test_another_robot_has_another_cache(tmp_path):

@@ -90,7 +90,7 @@ def test_exchanged_statistics_are_noticed(folder):
 
 def test_another_format_version_is_refused(folder):
     edit_config(folder, lambda c: c["contract"].update(format=0))
-    with pytest.raises(ContractMismatch, match="format: 1 here, 0 there"):
+    with pytest.raises(ContractMismatch, match="format: 2 here, 0 there"):
         load_stage1(folder)
 
 

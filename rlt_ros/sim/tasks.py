@@ -1,0 +1,37 @@
+"""The tasks of the simulator: a world, and the systematic error of the person who demonstrates in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rlt_ros.sim.config import BoardConfig, SimConfig
+from rlt_ros.sim.expert import DemonstratorConfig
+
+DEFAULT_TASK = "peg"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be done, and how the demonstrations of it are wrong: what the policy cloned from them inherits."""
+
+    demonstrator: DemonstratorConfig  # errors of the demonstrator; who helps in practice has none
+    sim: SimConfig = field(default_factory=SimConfig)  # the world
+
+
+TASKS = {
+    # A constant error: the same correction everywhere undoes it.
+    "peg": Task(DemonstratorConfig(bias=(0.0028, -0.0016), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
+    # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it.
+    "yaw_mark": Task(
+        DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),
+        SimConfig(board=BoardConfig(mark=(0.028, 0.050))),
+    ),
+}
+"""By name. `token.cache` has the content of one task in its key, so tuning one leaves the checkpoints of the others."""
+
+
+def find_task(name: str) -> Task:
+    """The task of a name. Raises ValueError naming those that there are."""
+    if name not in TASKS:
+        raise ValueError(f"task is {name!r}; known are {', '.join(TASKS)}")
+    return TASKS[name]
