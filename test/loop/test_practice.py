@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,28 @@ def background(tmp_path_factory: pytest.TempPathFactory) -> tuple[Parts, dict, P
     return (*ran(replace(SETTINGS, agent=replace(AGENT, async_training=True)), run_dir=run_dir), run_dir)
 
 
-def test_background_training_spends_everything_before_the_final_evaluation(background) -> None:
+def test_what_is_evaluated_at_the_end_has_learned_from_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, waited_for, owed = made(replace(AGENT, async_training=True)), threading.Event(), []
+    train, reset = subject.learner.train, subject.world.reset
+
+    def train_when_waited_for(*limits: Any) -> int:
+        assert waited_for.wait(60.0)
+        return train(*limits)
+
+    def note_what_is_owed(seed: int) -> None:
+        owed.extend([subject.learner.due_updates] * (seed >= 2**30))
+        reset(seed)
+
+    monkeypatch.setattr(subject.learner, "train", train_when_waited_for)
+    monkeypatch.setattr(subject.world, "reset", note_what_is_owed)
+    practice = Practice(subject, replace(SETTINGS, agent=subject.learner.config), Wishes())
+    wait = practice._loop.trainer.wait
+    monkeypatch.setattr(practice._loop.trainer, "wait", lambda: (waited_for.set(), wait()))
+    practice.run()
+    assert owed == [0] * 4
+
+
+def test_background_training_leaves_no_backlog(background) -> None:
     subject, summary, _ = background
     assert subject.learner.due_updates == 0
     assert summary["updates"]["critic"] == summary["transitions"]["published"]
