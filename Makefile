@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% --show-args,
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test lint clean
+.PHONY: env demo test bench bench-replay lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -17,6 +17,12 @@ demo:  ## the whole loop on a simulated arm; ARGS="practice_minutes:=2 seed:=1" 
 
 test: env  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest
 	ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest $(PYTEST_ARGS) $(TESTS)
+
+bench: env  ## one JSON line per measurement; ARGS="--z 64 --threads 1" narrows it down
+	$(ROS) python -m bench.updates $(ARGS)
+
+bench-replay: env  ## the same for memory and time of the replay; some minutes, 3 GB of memory
+	$(ROS) python -m bench.replay $(ARGS)
 
 lint: env
 	$(ROS) ruff check .

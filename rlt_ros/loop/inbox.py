@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
-from rlt_ros.rl.codec import Refused
+from rlt_ros.rl.codec import Packed, Refused
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.rows import RowError, RowSpec
 from rlt_ros.types import Features, Transition, TransitionAck
@@ -16,6 +17,7 @@ EARLY_ROWS = 10_000
 """Rows of a stream kept while an earlier one is missing. Those beyond it are dropped; their sender has them still."""
 ORPHANS = 1_000
 """Features of refused rows kept for later rows of the stream that name them without carrying them."""
+_log = logging.getLogger(__name__)
 
 
 class Status(Enum):
@@ -38,6 +40,10 @@ class Sink(Protocol):
     @property
     def rows(self) -> int:
         """For the receipt, as are the next two."""
+
+    @property
+    def taken(self) -> Mapping[str, int]:
+        """Id of the newest row of each stream."""
 
     @property
     def update_debt(self) -> int:
@@ -82,16 +88,31 @@ class Inbox:
         """Rows that did not fit since the run began."""
 
     def replayed(self) -> Iterator[Transition]:
-        """Rows of the journal in order, while the streams take up where they stopped. Raises JournalError on damage."""
-        for entry in self._journal:
-            stream = self._streams.setdefault(entry.stream, _Stream())
-            stream.done = entry.id
-            if isinstance(entry, Refused):
-                self._remember(stream, entry)
-            else:
-                for features in entry.features:
-                    stream.orphans.pop(features.id, None)
-                yield entry
+        """Rows of the journal in order that the learner has not, while the streams take up where they stopped: at the
+        end of the journal, or of the learner's own rows where these go further. Raises JournalError on damage.
+        """
+        for packed in self._journal.packed():
+            stream = self._streams.setdefault(packed.stream, _Stream())
+            stream.done = packed.id
+            known = packed.id <= self._sink.taken.get(packed.stream, 0)
+            if not known or packed.refused or stream.orphans:
+                yield from self._unpacked(stream, packed, known)
+        journalled = bool(self._streams)
+        for name, newest in self._sink.taken.items():
+            stream = self._streams.setdefault(name, _Stream())
+            if journalled and stream.done < newest:
+                _log.warning("stream %s: the journal ends at row %d, the checkpoint at %d", name, stream.done, newest)
+            stream.done = max(stream.done, newest)
+
+    def _unpacked(self, stream: _Stream, packed: Packed, known: bool) -> Iterator[Transition]:
+        entry = packed.entry()
+        if isinstance(entry, Refused):
+            self._remember(stream, entry)
+            return
+        for features in entry.features:
+            stream.orphans.pop(features.id, None)
+        if not known:
+            yield entry
 
     def receive(self, row: Transition, contract: str) -> Status:
         """Take a row as it came. Raises JournalError if the disk refuses it; unacknowledged, it will come again."""

@@ -24,7 +24,6 @@ from rlt_ros.robot.state import RobotState, proprioception
 from rlt_ros.types import (
     EpisodeEvent,
     Features,
-    Label,
     Mode,
     Observation,
     Phase,
@@ -136,7 +135,7 @@ class InProcess:
         word = self.conductor.observe(self._id, stamp, self._episode)
         self.windows.mode(word.mode)
         for event in word.events:
-            if event.label is Label.ABORT:
+            if self.windows.sees_end(event):
                 self._keep(stamp, state)
             self._close(event)
         if self._may_begin_window(word.mode):
@@ -205,7 +204,7 @@ class InProcess:
             # A policy's phase begins with a decision, which keeps its observation; before it an older chunk runs on.
             begun = steps > 0 or mode.mode is Mode.HUMAN
             covered = mode.phase is Phase.CRITICAL and mode.record and begun
-        if not self.config.valid_horizon:
+        if not self.config.short_windows:
             return covered  # aligned to an end that is not known yet
         # A window ends off the grid where C is no multiple of the stride.
         return covered and any((steps - offset) % self.config.stride == 0 for offset in (0, self._parts.chunk))

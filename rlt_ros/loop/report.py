@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rlt_ros.files import write_whole
 from rlt_ros.loop.session import Progress
 from rlt_ros.types import Driver
 
@@ -78,11 +78,5 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file aside and rename it: it is whole or not there."""
-    aside = path.with_name(path.name + ".tmp")
-    with aside.open("w") as file:
-        json.dump(content, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    """Write a JSON file: it is whole or what it was before."""
+    write_whole(path, (json.dumps(content, indent=2) + "\n").encode())

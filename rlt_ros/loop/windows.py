@@ -45,9 +45,9 @@ class _Window:
     features_id: int
     next_id: int
 
-    def ids(self, terminated: bool) -> tuple[int, ...]:
-        """Observations whose features the row names."""
-        return (self.features_id,) if terminated and self.last else (self.features_id, self.next_id)
+    def ids(self, blind: bool) -> tuple[int, ...]:
+        """Observations whose features the row names. blind: at the end of the phase only those of its start."""
+        return (self.features_id,) if blind and self.last else (self.features_id, self.next_id)
 
 
 class WindowAssembler:
@@ -56,8 +56,9 @@ class WindowAssembler:
     chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed
     step and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that
     names them: observations belong to one phase only, so once per phase is once per stream.
-    With `store_from` "approach" the steps since the reset are the phase's first ones. Without `valid_horizon` windows
-    have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward.
+    With `store_from` "approach" the steps since the reset are the phase's first ones. Without `short_windows` windows
+    have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward. With `outcome_seen`
+    terminated windows name the observation that followed.
     """
 
     def __init__(self, chunk: int, config: LoopConfig | None = None) -> None:
@@ -106,13 +107,17 @@ class WindowAssembler:
         elif self._config.store_from == "approach":
             _append(self._approach, step)
 
+    def sees_end(self, event: EpisodeEvent) -> bool:
+        """Whether rows of a labelled phase name the observation that followed its last step."""
+        return self._config.outcome_seen or event.label is Label.ABORT
+
     def finish(self, event: EpisodeEvent) -> Assembly:
         """Rows of a labelled phase, every step of which was told (`loop.closing` waits for the last one).
 
         With features missing there are no rows yet: call again when they have come, or `give_up` on them.
         """
         windows, dropped = self._windows(event)
-        named = dict.fromkeys(i for window in windows for i in window.ids(_terminates(event)))
+        named = dict.fromkeys(i for window in windows for i in window.ids(not self.sees_end(event)))
         missing = [i for i in named if i not in self._features]
         if missing:
             return Assembly(missing=missing)
@@ -121,7 +126,7 @@ class WindowAssembler:
     def give_up(self, event: EpisodeEvent) -> Assembly:
         """Rows of a labelled phase without what will never come."""
         windows, dropped = self._windows(event)
-        whole = [w for w in windows if all(i in self._features for i in w.ids(_terminates(event)))]
+        whole = [w for w in windows if all(i in self._features for i in w.ids(not self.sees_end(event)))]
         dropped["features"] += len(windows) - len(whole)
         return self._close(event, whole, dropped)
 
@@ -162,7 +167,7 @@ class WindowAssembler:
         return kept, dropped
 
     def _starts(self, steps: int) -> range:
-        if self._config.valid_horizon:
+        if self._config.short_windows:
             return range(0, steps - 1, self._config.stride)
         return range((steps - self._chunk) % self._config.stride, steps - self._chunk + 1, self._config.stride)
 
@@ -173,7 +178,7 @@ class WindowAssembler:
 
     def _row(self, event: EpisodeEvent, window: _Window, steps: list[ExecutedStep], carried: set[int]) -> Transition:
         part = steps[window.start : window.start + window.valid]
-        named = [i for i in window.ids(_terminates(event)) if i not in carried]
+        named = [i for i in window.ids(not self.sees_end(event)) if i not in carried]
         carried.update(named)
         ended = window.last and _terminates(event)
         rewards = np.zeros(self._chunk, np.float32)
@@ -186,7 +191,7 @@ class WindowAssembler:
             phase_id=event.phase_id,
             step=first.step,
             features_id=window.features_id,
-            next_features_id=0 if ended else window.next_id,
+            next_features_id=window.next_id if self.sees_end(event) or not window.last else 0,
             actions=_padded(np.stack([step.action for step in part]), self._chunk, np.float32),
             drivers=_padded(np.array([step.driver for step in part]), self._chunk, np.uint8),
             rewards=rewards,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,9 @@ class LearnerNode(ManagedNode):
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
-        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0: only at the end.")
+        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0 or less: at end.")
+        self._keep = declare(self, "keep", 3, "Older checkpoints that stay beside the newest; 0: all of them.")
+        self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
         self._config = declare_dataclass(self, AgentConfig)
         self._is_waited_for = self.lockstep and not self._config.async_training
         self._trainer: Trainer | None = None
@@ -39,6 +42,7 @@ class LearnerNode(ManagedNode):
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
         self._saved_at = 0
+        self._saving = threading.Lock()
 
     # lifecycle
 
@@ -48,21 +52,33 @@ class LearnerNode(ManagedNode):
         from rlt_ros.rl.journal import Journal
         from rlt_ros.rl.learner import Learner
         from rlt_ros.rl.metrics import Metrics
+        from rlt_ros.rl.origin import Origin, claim
 
         if not self._run_dir.name:
             raise ValueError("parameter run_dir is empty; expected the directory of this run")
         contract = read_contract(self._checkpoint)
         dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
         self._learner = Learner(self._config, dims, contract.fingerprint, 1e3 * contract.translation_scale)
+        claim(self._run_dir / "transitions", Origin.of(self._learner))
         self._inbox = Inbox(Journal(self._run_dir / "transitions"), self._learner, contract.fingerprint)
         found = latest(self._run_dir / "checkpoints")
         resume(self._learner, self._inbox.replayed(), found)
+        self._start_from_weights(found)
         self._acked = {ack.stream: ack for ack in self._inbox.taken_up()}
         self._saved_at = self._learner.agent.critic_updates
         self._metrics = Metrics(self._run_dir / "tensorboard")
         self._connect()
         self._take_up_weights()
-        self.get_logger().info(f"{self._learner.rows} rows from the journal, checkpoint {found or 'none'}")
+        self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
+
+    def _start_from_weights(self, checkpoint: Path | None) -> None:
+        if not self._init_weights:
+            return
+        if checkpoint is not None:
+            self.get_logger().info(f"init_weights {self._init_weights} not used: {checkpoint} is resumed")
+            return
+        version = self._learner.start_from(Path(self._init_weights))
+        self.get_logger().info(f"starting from version {version} in {self._init_weights}")
 
     def _connect(self) -> None:
         self._acks = self.create_publisher(msg.TransitionAck, "transition_ack", qos.STEP)
@@ -89,7 +105,7 @@ class LearnerNode(ManagedNode):
         return self._run_dir / "policy.safetensors"
 
     def start(self) -> None:
-        self._trainer = Trainer(self._learner, True, self._phase_is_here, on_spent=self._on_spent)
+        self._trainer = Trainer(self._learner, True, self._phase_is_here, self._save_if_due, self._on_spent)
 
     def stop(self) -> None:
         self._trainer.stop()
@@ -123,8 +139,6 @@ class LearnerNode(ManagedNode):
             self._spent = False
             self._publish_weights()
             self._publish_acks(self._acked.values())
-        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
-            self._save()
 
     def _receipts(self) -> None:
         try:
@@ -183,17 +197,24 @@ class LearnerNode(ManagedNode):
         self._on_second()
         return response
 
+    def _save_if_due(self) -> None:
+        # In the trainer's thread: a slow disk then keeps neither rows nor requests waiting.
+        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
+            self._save()
+
     def _save(self) -> Path | None:
-        from rlt_ros.rl.checkpoint import save_checkpoint
+        from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
 
         if self._trainer is not None and self._trainer.failed:
             return None  # what is in the networks must not be used
-        try:
-            path = save_checkpoint(self._run_dir / "checkpoints", self._learner)
-        except OSError as error:
-            self.get_logger().error(f"checkpoint not written, the last one stands: {error}")
-            return None
-        self._saved_at = self._learner.agent.critic_updates
+        with self._saving:
+            # Also where the disk refuses: the next attempt is due after as many updates as ever.
+            self._saved_at = self._learner.agent.critic_updates
+            try:
+                path = save_checkpoint(self._run_dir / "checkpoints", self._learner, self._keep)
+            except CheckpointError as error:
+                self.get_logger().error(f"{error}; training goes on")
+                return None
         self.get_logger().info(f"checkpoint {path}")
         return path
 

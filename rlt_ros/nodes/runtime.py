@@ -76,7 +76,8 @@ class ManagedNode(BaseNode, LifecycleNode):
         self.autostart = declare(self, "autostart", True, "Configure and activate at start without being asked.")
 
     def setup(self) -> None:
-        """Load what the node needs and create its topics. A ValueError or OSError fails the transition."""
+        """Load what the node needs and create its topics. A ValueError, OSError or RuntimeError fails the
+        transition and is said."""
 
     def start(self) -> None:
         """Begin to act."""
@@ -108,7 +109,8 @@ class ManagedNode(BaseNode, LifecycleNode):
     def _attempt(self, action: Callable[[], None], name: str) -> TransitionCallbackReturn:
         try:
             action()
-        except (ValueError, OSError, ImportError) as error:
+        except (ValueError, OSError, ImportError, RuntimeError) as error:
+            # What gets past here is swallowed by rclpy: a refusal that nobody would see.
             self.get_logger().fatal(f"cannot {name}: {error}")
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS

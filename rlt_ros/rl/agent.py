@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rlt_ros.rl import losses
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -51,6 +52,11 @@ class Agent:
         self._free = slice(free[0], free[-1] + 1) if whole else list(free)
         self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
+    @property
+    def weights(self) -> tuple[float, float]:
+        """Weights of Q and of BC in the next actor update."""
+        return self.config.actor_weights(self.actor_updates)
+
     def policy_part(self, chunk: Tensor) -> Tensor:
         """The dimensions that the policy decides: (B, C, A) to (B, C, d)."""
         return chunk[:, :, self._free]
@@ -76,24 +82,39 @@ class Agent:
     def target_values(self, batch: Batch) -> Tensor:
         """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
         c = self.config
-        chunk = self.actor(batch.next_state, self.policy_part(batch.next_reference))
-        if c.target_noise > 0.0:
-            noise = losses.smoothing_noise(chunk, c.target_noise, c.target_noise_clip, self.generator)
-            chunk = (chunk + noise).clamp_(-1.0, 1.0)
-        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
-        bootstrap = losses.pessimistic(self.target(batch.next_state, chunk, members))
-        target = losses.td_target(batch.rewards, batch.valid, batch.horizon, batch.terminated, bootstrap, c.gamma)
+        ends = batch.terminated if c.bootstrap_type == "standard" else torch.zeros_like(batch.terminated)
+        bootstrap = self._next_values(batch, torch.nonzero(ends == 0.0).squeeze(1))
+        target = losses.td_target(batch.rewards, batch.valid, batch.horizon, ends, bootstrap, c.gamma)
         return target.clamp_(c.q_low, c.q_high)
+
+    def _next_values(self, batch: Batch, rows: Tensor) -> Tensor:
+        # (B,), 0 outside the rows named: what follows an outcome counts for nothing, so the networks are spared it.
+        c = self.config
+        state, reference = batch.next_state.index_select(0, rows), self.policy_part(batch.next_reference)
+        chunk = self._run(self.actor, state, reference.index_select(0, rows))
+        if c.target_noise > 0.0:
+            noise = losses.smoothing_noise(reference, c.target_noise, c.target_noise_clip, self.generator)
+            chunk = (chunk + noise.index_select(0, rows)).clamp_(-1.0, 1.0)
+        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
+        values = losses.pessimistic(self._run(self.target, state, chunk, members))
+        return torch.zeros_like(batch.horizon).index_copy_(0, rows, values)
 
     def q(self, batch: Batch) -> Tensor:
         """Values of the executed chunks, (K, B); short windows go on with what the policy would have done."""
-        with torch.no_grad():
-            own = self.actor(batch.state, self.policy_part(batch.reference))
-        return self.q_of(batch, losses.completed(self.policy_part(batch.action), batch.valid, own))
+        return self.q_of(batch, self._completed(batch))
+
+    @torch.no_grad()
+    def _completed(self, batch: Batch) -> Tensor:
+        # Only the short windows ask the policy: one row in seven where phases last three seconds.
+        rows = torch.nonzero(batch.horizon < self.config.chunk).squeeze(1)
+        executed, reference = self.policy_part(batch.action), self.policy_part(batch.reference)
+        own = self._run(self.actor, batch.state.index_select(0, rows), reference.index_select(0, rows))
+        short = losses.completed(executed.index_select(0, rows), batch.valid.index_select(0, rows), own)
+        return executed.index_copy(0, rows, short)
 
     def q_of(self, batch: Batch, chunk: Tensor) -> Tensor:
         """Values of other whole chunks (B, C, d) at the same states, (K, B)."""
-        return self.critic(batch.state, chunk)
+        return self._run(self.critic, batch.state, chunk)
 
     def _update_critic(self, batch: Batch) -> UpdateInfo:
         target = self.target_values(batch)
@@ -104,8 +125,12 @@ class Agent:
         return UpdateInfo(loss.detach(), values.detach().mean())
 
     def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        q_weight, bc_beta = self.weights
         bc, chunk = self._bc(batch)
-        loss = self.config.bc_beta * bc - self.q_of(batch, chunk).mean()
+        if self.config.training_noise > 0.0:
+            # For Q alone: the distance of Eq. 5 has its expectation at the mean, but for a constant.
+            chunk = losses.sampled(chunk, self.config.training_noise, self.generator)
+        loss = bc_beta * bc - q_weight * self.q_of(batch, chunk).mean()
         self._trained["actor"].descend(loss)
         self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
         return loss.detach(), bc.detach()
@@ -113,9 +138,16 @@ class Agent:
     def _bc(self, batch: Batch) -> tuple[Tensor, Tensor]:
         reference = self.policy_part(batch.reference)
         seen = losses.dropped(reference, self.config.reference_dropout, self.generator)
-        chunk = self.actor(batch.state, seen)
+        chunk = self._run(self.actor, batch.state, seen)
         wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
         return losses.bc_loss(chunk, wanted), chunk
+
+    def _run(self, network: torch.nn.Module, *inputs: Any) -> Tensor:
+        # Multiplications in the configured precision; between and around the networks all is float32.
+        if self.config.precision == "float32":
+            return network(*inputs)
+        with torch.autocast(torch.device(self.config.device).type, torch.bfloat16):
+            return network(*inputs).float()
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""
@@ -134,6 +166,11 @@ class Agent:
             moments = _under(tensors, f"adam.{part}.")
             trained.adam.load_state_dict(trained.adam.state_dict() | {"state": {0: moments} if moments else {}})
         self.generator.set_state(tensors["generator"])
+
+    @property
+    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        """Those of `actor` and `critic`: the same objects as long as the agent lives, whatever it loads."""
+        return {name: trained.adam for name, trained in self._trained.items()}
 
     def _modules(self) -> dict[str, torch.nn.Module]:
         return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}

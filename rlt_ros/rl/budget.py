@@ -22,6 +22,10 @@ class Budget:
         self.debt = min(wanted, self.cap)
         self.forgone += wanted - self.debt
 
+    def assign(self, updates: int) -> None:
+        """So many updates and no others: offline, where all the rows are there."""
+        self.debt = updates
+
     def spend(self) -> bool:
         """Take one update; False when nothing is left."""
         if self.debt == 0:

@@ -1,8 +1,4 @@
-"""Rows as bytes: safetensors with the scalars as JSON in its metadata, readable without this package.
-
-    from safetensors.numpy import load              # header in the first 8 + n bytes, n little-endian in the first 8
-    load(payload)["actions"]                        # (C, A)
-"""
+"""Rows as bytes: safetensors with the scalars as JSON in its metadata. docs/records.md reads them without all this."""
 
 from __future__ import annotations
 
@@ -48,14 +44,40 @@ def encode(entry: Entry) -> bytes:
 
 def decode(data: bytes) -> Entry:
     """The inverse of `encode`."""
-    size = int.from_bytes(data[:8], "little")
-    content = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["entry"])
-    arrays = load(data)
-    features = _features(arrays)
-    if "refused" in content:
-        return Refused(content["stream"], content["id"], content["refused"], features)
-    content["label"] = Label(content["label"])
-    return Transition(**content, **{name: arrays[name] for name in ARRAYS}, features=features)
+    return Packed(data).entry()
+
+
+class Packed:
+    """An encoded entry of which only the scalars have been read."""
+
+    def __init__(self, data: bytes) -> None:
+        size = int.from_bytes(data[:8], "little")
+        self._data = data
+        self._content = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["entry"])
+
+    @property
+    def stream(self) -> str:
+        """The entry's stream."""
+        return self._content["stream"]
+
+    @property
+    def id(self) -> int:
+        """The entry's id."""
+        return self._content["id"]
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is a refusal."""
+        return "refused" in self._content
+
+    def entry(self) -> Entry:
+        """All of it."""
+        content, arrays = self._content, load(self._data)
+        features = _features(arrays)
+        if self.refused:
+            return Refused(content["stream"], content["id"], content["refused"], features)
+        own = {**content, "label": Label(content["label"])}
+        return Transition(**own, **{name: arrays[name] for name in ARRAYS}, features=features)
 
 
 def _save(arrays: dict[str, np.ndarray], content: dict[str, object]) -> bytes:

@@ -9,8 +9,22 @@ from typing import Any
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
 OPERATIONAL = ("async_training", "device", "threads")
-"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what, is
-learned."""
+"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what,
+is learned.
+
+Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
+"""
+NOT_NEGATIVE = (
+    "utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "training_noise", "rollout_noise",
+    "q_weight", "bc_beta", "q_weight_start", "bc_beta_start", "ramp_updates", "ramp_after",
+)  # fmt: skip
+AT_LEAST_ONE = ("chunk", "critics", "actor_every", "layers", "batch")
+CHOICES = {
+    "bootstrap_type": ("standard", "always"),
+    "actor_form": ("absolute", "residual"),
+    "gate_outcomes": ("both", "one", "none"),
+    "precision": ("float32", "bfloat16"),
+}
 
 
 @dataclass(frozen=True)
@@ -30,14 +44,23 @@ class AgentConfig:
     gamma: float = 0.99  # discount per control step
     chunk: int = 10  # C, control steps per action chunk
     stride: int = 2  # a window starts at every stride-th control step of a phase
+    bootstrap_type: str = "standard"  # "standard": an outcome ends the value, a truncation does not; "always": neither
     q_low: float = 0.0  # lowest reachable return: targets are clipped to [q_low, q_high]
     q_high: float = 1.0  # highest reachable return
     q_alarm: float = 0.05  # Q further than this outside the reachable return raises alarm_q
 
     # Actor (Eqs. 4, 5)
     passthrough: tuple[int, ...] = (GRIPPER,)  # action dimensions copied from the reference: not in actor, critic, BC
+    actor_form: str = "absolute"  # "absolute": the chunk itself; "residual": the reference and a bounded correction
+    residual_limit: float = 0.2  # largest correction of the residual form per number, in units of the action space
+    q_weight: float = 1.0  # weight of the critics' mean
     bc_beta: float = 0.1  # weight of the squared distance, SUMMED over the chunk; mean convention = beta * C * d
+    ramp_updates: int = 0  # actor updates in which both weights go linearly from their start values here; 0: fixed
+    ramp_after: int = 0  # actor updates at the start values before that
+    q_weight_start: float = 0.0  # q_weight where the ramp begins
+    bc_beta_start: float = 0.1  # bc_beta where the ramp begins
     reference_dropout: float = 0.5  # share of training rows whose reference INPUT is zeroed; never the BC target
+    training_noise: float = 0.0  # sigma of the chunk that the critics judge in the actor update (Eq. 5); 0: its mean
     rollout_noise: float = 0.1  # sigma of exploration, held for noise_hold steps
     noise_hold: int = 5  # control steps that one exploration sample is held
     ema: float = 0.003  # step of the averaged actor towards the actor, per actor update
@@ -71,29 +94,50 @@ class AgentConfig:
     utd: int = 5  # critic updates earned by one new row
     max_debt: int = 10_000  # earned updates that may wait; the rest is forgone and counted
     replay_capacity: int = 100_000  # rows
+    sample_window: int = 0  # only so many of the newest rows are learned from; 0: all
+    human_share: float = 0.0  # share of every batch drawn from rows with a human step; 0: no extra, plain uniform
     half_precision_z: bool = True  # z stored as float16
     async_training: bool = False  # in simulation too, the robot does not wait for the updates; a real one never does
     seed: int = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
-    threads: int = 1  # of torch; two threads under load are slower than one, and layer norm then rounds differently
+    threads: int = 1  # of torch; more round differently and are slower on a busy machine. A resumed run keeps its count
+    precision: str = "float32"  # of the networks' multiplications in updates; weights, losses and Adam are float32
 
     def __post_init__(self) -> None:
+        for name in NOT_NEGATIVE:
+            _require(self, name, getattr(self, name) >= 0, "not negative")
+        for name in AT_LEAST_ONE:
+            _require(self, name, getattr(self, name) >= 1, "at least 1")
+        for name, choices in CHOICES.items():
+            _require(self, name, getattr(self, name) in choices, "'" + "' or '".join(choices) + "'")
+        self._check_return()
+        self._check_actor()
+        self._check_rows()
+
+    def _check_return(self) -> None:
         _require(self, "gamma", 0.0 < self.gamma <= 1.0, "in (0, 1]")
-        _require(self, "chunk", self.chunk >= 1, "at least 1")
         _require(self, "stride", 1 <= self.stride <= self.chunk, f"in 1..chunk ({self.chunk})")
         _require(self, "q_high", self.q_high > self.q_low, f"above q_low ({self.q_low})")
-        _require(self, "critics", self.critics >= 1, "at least 1")
         _require(self, "target_critics", 1 <= self.target_critics <= self.critics, f"in 1..critics ({self.critics})")
+
+    def _check_actor(self) -> None:
+        residual = self.actor_form == "residual"
+        _require(self, "residual_limit", 0.0 < self.residual_limit <= 1.0, "in (0, 1]")
         _require(self, "reference_dropout", 0.0 <= self.reference_dropout < 1.0, "in [0, 1)")
-        _require(self, "actor_every", self.actor_every >= 1, "at least 1")
-        _require(self, "layers", self.layers >= 1, "at least 1")
-        _require(self, "batch", self.batch >= 1, "at least 1")
-        _require(self, "replay_capacity", self.replay_capacity >= 2 * self.batch, f"at least 2 * batch ({self.batch})")
-        _require(self, "gate_outcomes", self.gate_outcomes in ("both", "one", "none"), "'both', 'one' or 'none'")
-        measured = self.bc_pretrain_updates > 0 or self.gate_reference_error == math.inf
-        _require(self, "gate_reference_error", measured, "inf without pre-training: nothing would measure it")
-        for name in ("utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "bc_beta"):
-            _require(self, name, getattr(self, name) >= 0, "not negative")
+        shown = self.reference_dropout == 0.0 or not residual
+        _require(self, "reference_dropout", shown, "0 with a residual actor: it cannot copy what it is not shown")
+        fixed = self.ramp_updates > 0 or self.ramp_after == 0
+        _require(self, "ramp_after", fixed, "0 without ramp_updates: weights that jump undo what was learned")
+        close = residual or self.bc_pretrain_updates > 0 or self.gate_reference_error == math.inf
+        _require(self, "gate_reference_error", close, "inf without pre-training: nothing would bring the actor there")
+
+    def _check_rows(self) -> None:
+        two = 2 * self.batch
+        _require(self, "replay_capacity", self.replay_capacity >= two, f"at least 2 * batch ({self.batch})")
+        enough = self.sample_window == 0 or self.sample_window >= two
+        _require(self, "sample_window", enough, f"0 or at least 2 * batch ({self.batch})")
+        some = self.human_share == 0.0 or 1 <= round(self.human_share * self.batch) < self.batch
+        _require(self, "human_share", some, f"0, or at least one row and not all of a batch of {self.batch}")
 
     def policy_dims(self, dims: Dims) -> tuple[int, ...]:
         """Action dimensions that the actor decides, all but the passed-through ones. Raises ValueError without any."""
@@ -101,6 +145,20 @@ class AgentConfig:
         if not left:
             raise ValueError(f"passthrough {self.passthrough} leaves none of {dims.action} action dimensions to learn")
         return left
+
+    def actor_weights(self, actor_updates: int) -> tuple[float, float]:
+        """Weights of Q and BC after so many actor updates: fixed, or on a line from their start values.
+
+        A step from one proportion to another has cost most of what was learned (`method.md` C.18).
+        """
+        done = actor_updates - self.ramp_after
+        share = min(max(done / self.ramp_updates, 0.0), 1.0) if self.ramp_updates else 1.0
+        if share == 1.0:
+            return self.q_weight, self.bc_beta
+        return (
+            self.q_weight_start + share * (self.q_weight - self.q_weight_start),
+            self.bc_beta_start + share * (self.bc_beta - self.bc_beta_start),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as JSON-ready values, in the order above."""

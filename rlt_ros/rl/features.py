@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.stored import Key, fill
 from rlt_ros.types import Features
 
-Key = tuple[str, int]
-"""Stream and observation id: ids are unique within one robot's run only."""
+NAMES = ("z", "proprio", "reference")
 
 
 class FeatureStore:
@@ -58,3 +61,24 @@ class FeatureStore:
         if self._users[slot] == 0:
             del self._slots[self._keys.pop(slot)]
             self._free.append(slot)
+
+    def packed(self) -> tuple[list[Key], dict[str, np.ndarray], np.ndarray]:
+        """Keys and arrays of the stored features without the gaps between them, and the new place of each slot.
+
+        The arrays are views where there is no gap. Do not change them.
+        """
+        slots = np.fromiter(sorted(self._keys), np.int64, len(self))
+        gapless = len(slots) == 0 or int(slots[-1]) == len(slots) - 1
+        places = np.zeros(len(self._users), np.int64)
+        places[slots] = np.arange(len(slots))
+        keys = [self._keys[slot] for slot in slots.tolist()]
+        arrays = (getattr(self, name) for name in NAMES)
+        return keys, {n: a[: len(slots)] if gapless else a[slots] for n, a in zip(NAMES, arrays)}, places
+
+    def restore(self, keys: Sequence[Key], arrays: Mapping[str, Any], uses: np.ndarray) -> None:
+        """Take over packed features, in an empty store. uses: int64, a place for each use of it by a row."""
+        for name in NAMES:
+            fill(getattr(self, name)[: len(keys)], arrays[name], name)
+        self._slots = {key: place for place, key in enumerate(keys)}
+        self._keys = dict(enumerate(keys))
+        self._users[: len(keys)] = np.bincount(uses, minlength=len(keys))

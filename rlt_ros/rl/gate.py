@@ -15,7 +15,7 @@ class Progress:
     """What the learner has seen and done so far.
 
     pretrained_error: mean squared distance of the pre-trained actor to the reference, with the reference as input;
-    infinite before pre-training.
+    infinite before pre-training. started: the actor came from a weights file and need not equal the reference.
     """
 
     rows: int = 0
@@ -24,6 +24,7 @@ class Progress:
     failures: int = 0
     critic_updates: int = 0
     pretrained_error: float = math.inf
+    started: bool = False
 
 
 class Gate:
@@ -52,6 +53,6 @@ class Gate:
                 seen >= OUTCOMES_NEEDED[c.gate_outcomes],
                 f"outcomes: {p.successes} successes, {p.failures} failures, {c.gate_outcomes} needed",
             ),
-            (p.pretrained_error <= c.gate_reference_error, error),
+            (p.started or p.pretrained_error <= c.gate_reference_error, error),
         )
         return [text for fulfilled, text in conditions if not fulfilled]

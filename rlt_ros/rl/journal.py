@@ -1,6 +1,7 @@
 """Every received row on disk, in the order of receipt: what is acknowledged is here.
 
 Segments `000001.rlt`, `000002.rlt`, .. hold records: length (u32, little-endian), CRC-32 (u32), payload (`codec`).
+docs/records.md shows how to read them without this package.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from rlt_ros.rl.codec import Entry, decode, encode
+from rlt_ros.rl.codec import Entry, Packed, encode
 
 HEADER = struct.Struct("<II")
 SEGMENT_BYTES = 64 * 2**20
@@ -42,12 +43,16 @@ class Journal:
 
     def segments(self) -> list[Path]:
         """The files in order."""
-        return sorted(self._directory.glob("[0-9]*.rlt"))
+        return _segments(self._directory)
 
     def __iter__(self) -> Iterator[Entry]:
         """Everything in the journal, in order. Raises JournalError naming file and offset of a damaged record."""
+        return (packed.entry() for packed in self.packed())
+
+    def packed(self) -> Iterator[Packed]:
+        """The same, not yet unpacked. Most of the time that reading takes goes into that."""
         for path in self.segments():
-            yield from map(decode, _payloads(path))
+            yield from map(Packed, _payloads(path))
 
     def append(self, entry: Entry) -> None:
         """Write an entry, safe after `flush`. Raises JournalError if the disk refuses; the file is then as before."""
@@ -94,6 +99,25 @@ class Journal:
         return file
 
 
+def read_journal(directory: Path) -> Iterator[Packed]:
+    """Everything in a journal that another process may be writing; nothing is changed, and an unfinished last record is
+    left out. Raises JournalError if there is no journal or if it is damaged.
+    """
+    segments = _segments(directory)
+    if not segments:
+        raise JournalError(f"{directory}: no journal here; expected segments such as 000001.rlt")
+    for path in segments[:-1]:
+        yield from map(Packed, _payloads(path))
+    data, end = _sound_part(segments[-1])
+    if end < len(data):
+        _log.warning("%s: leaving out %d bytes of an unfinished record", segments[-1], len(data) - end)
+    yield from map(Packed, _records(data[:end], segments[-1]))
+
+
+def _segments(directory: Path) -> list[Path]:
+    return sorted(directory.glob("[0-9]*.rlt"))
+
+
 def _write(file: int, record: bytes) -> None:
     view = memoryview(record)
     while view:
@@ -102,7 +126,11 @@ def _write(file: int, record: bytes) -> None:
 
 def _payloads(path: Path) -> Iterator[bytes]:
     """Payload of every record. Raises JournalError at the first damaged one."""
-    data, offset = path.read_bytes(), 0
+    return _records(path.read_bytes(), path)
+
+
+def _records(data: bytes, path: Path) -> Iterator[bytes]:
+    offset = 0
     while offset < len(data):
         payload = _payload(data, offset)
         if payload is None:
@@ -122,16 +150,21 @@ def _payload(data: bytes, offset: int) -> bytes | None:
     return payload if length and len(payload) == length and zlib.crc32(payload) == checksum else None
 
 
-def _cut_torn_tail(path: Path) -> None:
+def _sound_part(path: Path) -> tuple[bytes, int]:
+    """A segment's bytes and where its whole records end. Raises JournalError if others follow behind that."""
     data, end = path.read_bytes(), 0
     while (payload := _payload(data, end)) is not None:
         end += HEADER.size + len(payload)
-    if end == len(data):
-        return
-    if _goes_on(data, end):
+    if end < len(data) and _goes_on(data, end):
         raise JournalError(f"{path}: damaged record at byte {end} of {len(data)}, with whole ones after it")
-    _log.warning("%s: cutting off %d bytes of an unfinished record at byte %d", path, len(data) - end, end)
-    os.truncate(path, end)
+    return data, end
+
+
+def _cut_torn_tail(path: Path) -> None:
+    data, end = _sound_part(path)
+    if end < len(data):
+        _log.warning("%s: cutting off %d bytes of an unfinished record at byte %d", path, len(data) - end, end)
+        os.truncate(path, end)
 
 
 def _goes_on(data: bytes, damaged: int) -> bool:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rlt_ros.rl import stats
 from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.gate import Gate, Progress
 from rlt_ros.rl.replay import Replay
 from rlt_ros.rl.rows import RowSpec
 from rlt_ros.rl.stats import LearnerStats, Probes
+from rlt_ros.rl.stored import Stored
 from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
-from rlt_ros.rl.weights import checksum, pack
+from rlt_ros.rl.weights import checksum, pack, start_from
 from rlt_ros.tensor import torch
 from rlt_ros.types import Label, PolicyWeights, Transition
+
+_log = logging.getLogger(__name__)
 
 
 class Diverged(RuntimeError):
@@ -48,6 +56,7 @@ class Learner:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         torch.set_num_threads(config.threads)
+        keep_freed_memory()
         self.config, self.dims, self.contract = config, dims, contract
         self.agent = Agent(config, dims)
         self.replay = Replay(config, dims)
@@ -56,8 +65,10 @@ class Learner:
         self.progress = Progress()
         self._warm_start = WarmStart(config)
         self.spec = RowSpec.of(config, dims)
+        self.taken: dict[str, int] = {}
+        """Id of the newest row of each stream."""
         self._sampling = torch.Generator().manual_seed(config.seed + 1)
-        self._translation_mm = translation_mm
+        self.translation_mm = translation_mm
         self._last = {name: stats.UNKNOWN for name in ("critic_loss", "actor_loss", "q_mean", "bc_loss")}
         self._version, self._packed = 0, None
         self._clock, self._rate_from = clock, (clock(), 0)
@@ -104,6 +115,11 @@ class Learner:
         """
         return sum(self._add(row) for row in rows)
 
+    def assign(self, updates: int) -> None:
+        """Let so many critic updates be due, whatever the rows have earned."""
+        with self._turns:
+            self.budget.assign(updates)
+
     def train(self, max_updates: int, stop: Callable[[], bool] = never) -> int:
         """Make earned updates, at most so many, until stop says so; returns how many. Pre-training updates count.
 
@@ -130,6 +146,22 @@ class Learner:
         """Number the next weights above a version that an earlier life of this learner has given out."""
         with self._turns:
             self._version = max(self._version, version)
+
+    def start_from(self, path: Path) -> int:
+        """Begin with the actor of another run's policy file instead of an untrained one; returns its version there.
+
+        Only the actor and its average are taken: critics, optimisers and counters begin anew, and pre-training is left
+        out, which would draw the actor back to the reference. Raises WeightsError naming both values if the file is
+        of another contract or its actor of another make, RuntimeError if this learner has learned already.
+        """
+        with self._turns:
+            made = self.agent.critic_updates + self._warm_start.updates
+            if made:
+                raise RuntimeError(f"{path}: cannot start from weights after {made} updates; expected none")
+            version = start_from(self.agent, path, self.contract)
+            self.progress.started, self._packed = True, None
+            self.gate.update(self.progress)
+            return version
 
     def stats(self, duplicates: int = 0, refused: int = 0) -> LearnerStats:
         """Everything about learning that is worth a plot. duplicates, refused: the receiver's counts."""
@@ -160,23 +192,28 @@ class Learner:
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """What a checkpoint holds besides the rows: tensors (copies) and JSON-ready values."""
         with self._turns:
-            tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
-            values = {
-                "progress": dict(vars(self.progress)),
-                "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
-                "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
-                "warm_start": dict(vars(self._warm_start.state)),
-                "gate_open": self.gate.open,
-                "weights_version": self._version,
-            }
-            return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
+            return self._state()
 
-    def load_state(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
-        """Take over a state whose rows, and no others, have been added. Raises ValueError if their number differs."""
+    @contextmanager
+    def held(self) -> Iterator[tuple[dict[str, torch.Tensor], dict[str, Any], Stored]]:
+        """State and rows of one moment; nothing is added or learned for as long as the caller has them."""
+        with self._turns, self.replay.held() as stored:
+            yield *self._state(), stored
+
+    def load_state(
+        self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any], stored: Stored | None = None
+    ) -> None:
+        """Take over a state with its rows, in a new learner; without `stored` in one that has been given these rows and
+        no others. Raises ValueError if their number differs or something does not fit.
+        """
         with self._turns:
             progress, updates = Progress(**values["progress"]), values["updates"]
-            if progress.rows != self.progress.rows:
-                raise ValueError(f"the state was saved after {progress.rows} rows; {self.progress.rows} are here")
+            rows = self.progress.rows if stored is None else stored.added
+            if rows != progress.rows:
+                raise ValueError(f"the state was saved after {progress.rows} rows; {rows} are here")
+            if stored is not None:
+                self.replay.restore(stored)
+            self.taken, self._phase_open = dict(values["taken"]), values["phase_open"]
             self.agent.load_tensors(tensors)
             self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]
             self._sampling.set_state(tensors["sampling"])
@@ -185,7 +222,23 @@ class Learner:
             self._warm_start.restore(values["warm_start"])
             self.gate.open, self._version = values["gate_open"], values["weights_version"]
             self.gate.update(self.progress)
+            self._keep_threads(values["threads"])
             self._packed, self._rate_from = None, (self._clock(), self.agent.critic_updates)
+
+    def _state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        tensors = self.agent.tensors() | {"sampling": self._sampling.get_state()}
+        values = {
+            "progress": dict(vars(self.progress)),
+            "budget": {"debt": self.budget.debt, "forgone": self.budget.forgone},
+            "updates": {"critic": self.agent.critic_updates, "actor": self.agent.actor_updates},
+            "warm_start": dict(vars(self._warm_start.state)),
+            "gate_open": self.gate.open,
+            "weights_version": self._version,
+            "taken": dict(self.taken),
+            "phase_open": self._phase_open,
+            "threads": self.config.threads,
+        }
+        return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
 
     def _add(self, row: Transition) -> bool:
         with self._turns:
@@ -196,6 +249,7 @@ class Learner:
             self._version = max(self._version, row.weights_version)
             self.budget.earn(1)
             self.progress.rows += 1
+            self.taken[row.stream] = row.id
             self._phase_open = not row.last_of_phase
             if row.last_of_phase:
                 self.progress.phases += 1
@@ -204,9 +258,18 @@ class Learner:
             self.gate.update(self.progress)
             return True
 
+    def _keep_threads(self, saved: int) -> None:
+        # Sums over more threads round differently: a run that goes on must go on with as many as it had.
+        if saved != self.config.threads:
+            _log.warning("threads: %d kept from the checkpoint; the setting here is %d", saved, self.config.threads)
+            self.config = self.agent.config = replace(self.config, threads=saved)
+            torch.set_num_threads(saved)
+
     def _step(self) -> bool:
         if not self._warm_start.warm(self.progress, self.rows):
             return False
+        if self._warm_start.unmeasured(self.progress):
+            self.progress.pretrained_error = self._probe().reference_error
         if self._warm_start.left(self.progress):
             self._pretrain()
         elif self.budget.spend():
@@ -234,12 +297,12 @@ class Learner:
                 raise Diverged(f"{name} is {self._last[name]} at critic update {self.agent.critic_updates}")
 
     def _probe(self) -> Probes:
-        rows = min(stats.PROBE_ROWS, self.rows // 2)
+        rows = min(stats.PROBE_ROWS, self.replay.window // 2)
         if rows == 0:
             return Probes()
         # Its own generator, from the state of learning: looking changes nothing, and the same state looks the same.
         generator = torch.Generator().manual_seed(self.config.seed + self.agent.critic_updates)
-        return stats.probe(self.agent, self.replay.sample(rows, generator), self._translation_mm, generator)
+        return stats.probe(self.agent, self.replay.sample(rows, generator), self.translation_mm, generator)
 
     def _pack(self) -> PolicyWeights:
         data = pack(self.agent, self._version, self.contract)

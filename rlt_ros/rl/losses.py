@@ -17,6 +17,11 @@ def td_target(
 
     y = sum_{i < h} gamma^i r_i + gamma^h (1 - terminated) V(x'), with h = horizon executed steps. A truncated window
     bootstraps, a terminated one does not. rewards, valid: (B, C). horizon, terminated, next_value: (B,).
+
+    That is `bootstrap_type` "standard". With "always" (both of RLinf's names) nothing counts as terminated: the value
+    after an outcome is that of the observation which follows it, as if practice went on there. It is meant for dense
+    rewards; with a reward at the end only, a failure is then worth what its last observation promises, and q_high must
+    be raised to the return of many successes in a row.
     """
     discounts = gamma ** torch.arange(rewards.shape[1], device=rewards.device, dtype=rewards.dtype)
     inside = (rewards * valid) @ discounts
@@ -47,6 +52,12 @@ def smoothing_noise(like: Tensor, sigma: float, bound: float, generator: torch.G
     """Clipped Gaussian of TD3, the only noise in the target, drawn on the CPU so that every device sees the same."""
     noise = torch.randn(like.shape, generator=generator) * sigma
     return noise.clamp_(-bound, bound).to(like.device)
+
+
+def sampled(chunk: Tensor, sigma: float, generator: torch.Generator) -> Tensor:
+    """a ~ pi of Eq. 4 around its mean (B, C, d), clipped to the action space; the gradient reaches the mean."""
+    noise = torch.randn(chunk.shape, generator=generator) * sigma
+    return (chunk + noise.to(chunk.device)).clamp(-1.0, 1.0)
 
 
 def completed(executed: Tensor, valid: Tensor, chunk: Tensor) -> Tensor:

@@ -18,6 +18,9 @@ nn = torch.nn
 class Actor(nn.Module):
     """mu(x, reference) of Eq. 4: an absolute chunk in (-1, 1), not a correction of the reference.
 
+    The residual form, clamp(reference + limit * tanh(net), -1, 1), cannot leave a tube around the reference. Its last
+    layer starts at zero: it begins as the reference and needs no pre-training.
+
     No layer norm over its concatenated input: that would destroy the scale of the reference that it must pass on.
     """
 
@@ -28,6 +31,10 @@ class Actor(nn.Module):
         sizes = [dims.z + dims.proprio + flat, *[config.hidden] * config.layers, flat]
         self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in pairwise(sizes))
         self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in pairwise(sizes))
+        self._limit = config.residual_limit if config.actor_form == "residual" else None
+        if self._limit is not None:
+            nn.init.zeros_(self.weights[-1])
+            nn.init.zeros_(self.biases[-1])
 
     def forward(self, state: Tensor, reference: Tensor) -> Tensor:
         """Chunk (B, C, d) for a state (B, S) and the policy's dimensions of a reference (B, C, d)."""
@@ -35,8 +42,9 @@ class Actor(nn.Module):
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             h = nn.functional.linear(h, weight, bias)
-            h = torch.relu(h) if i < last else torch.tanh(h)
-        return h.view(-1, *self.shape)
+            h = torch.relu_(h) if i < last else torch.tanh_(h)
+        chunk = h.view(-1, *self.shape)
+        return chunk if self._limit is None else _clamped(reference + self._limit * chunk)
 
 
 class CriticEnsemble(nn.Module):
@@ -76,6 +84,12 @@ class CriticEnsemble(nn.Module):
         return (h * of(self.head_weight)).sum(dim=2) + of(self.head_bias)
 
 
+def _clamped(chunk: Tensor) -> Tensor:
+    # The gradient passes as if nothing were clamped: a number beyond the bound must find its way back, and how far
+    # beyond it can get is bounded already.
+    return chunk + (chunk.clamp(-1.0, 1.0) - chunk).detach()
+
+
 def _members(parameter: Tensor, members: Sequence[int]) -> Tensor:
     # Evenly spaced members, two always are, come as a view: copying their weights would cost a tenth of the target.
     gaps = {b - a for a, b in pairwise(members)} or {1}
@@ -86,7 +100,7 @@ def _members(parameter: Tensor, members: Sequence[int]) -> Tensor:
 
 def _normalised(h: Tensor) -> Tensor:
     # Without gain and shift: the weights around it do their work, and they cost four passes over the activations.
-    return torch.relu(nn.functional.layer_norm(h, h.shape[-1:]))
+    return torch.relu_(nn.functional.layer_norm(h, h.shape[-1:]))
 
 
 def _uniform(shape: Sequence[int], fan_in: int, generator: torch.Generator) -> torch.nn.Parameter:

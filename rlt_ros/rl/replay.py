@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.facts import Facts
 from rlt_ros.rl.features import FeatureStore
 from rlt_ros.rl.rows import check_known
+from rlt_ros.rl.sampling import Sampler
+from rlt_ros.rl.stored import Stored, fill
 from rlt_ros.tensor import torch
 from rlt_ros.types import Driver, Label, Transition
 
@@ -26,8 +31,9 @@ class Batch:
 
     state, next_state: (B, S), z and proprio. reference, next_reference: (B, C, A), raw chunks of the VLA.
     action: (B, C, A), executed, zero beyond the horizon. human, valid: (B, C), 1 or 0. rewards: (B, C).
-    horizon: (B,), executed steps. terminated: (B,), 1 where nothing may be bootstrapped; next_* repeat the current
-    ones there. mc_return: (B,), discounted return that the phase earned, NaN where it was aborted.
+    horizon: (B,), executed steps. terminated: (B,), 1 where the phase had its outcome; next_* repeat the current ones
+    there unless `bootstrap_type` "always" has them follow the outcome. mc_return: (B,), discounted return that the
+    phase earned, NaN where it was aborted.
     row: int64 (B,), count of rows before it in the run.
     """
 
@@ -55,6 +61,7 @@ class Replay:
     def __init__(self, config: AgentConfig, dims: Dims) -> None:
         self._config = config
         self._features = FeatureStore(config, dims)
+        self._sampler = Sampler(config)
         n, c = config.replay_capacity, config.chunk
         self._columns = {
             "start": np.zeros(n, np.int64),
@@ -67,6 +74,7 @@ class Replay:
             "mc_return": np.zeros(n, np.float32),
             "row": np.zeros(n, np.int64),
         }
+        self._facts = Facts(n, c)
         self._tensors = {name: torch.from_numpy(column) for name, column in self._columns.items()}
         self._z, self._proprio, self._reference = (
             torch.from_numpy(a) for a in (self._features.z, self._features.proprio, self._features.reference)
@@ -91,6 +99,24 @@ class Replay:
         return self._added - len(self)
 
     @property
+    def window(self) -> int:
+        """Rows that batches are drawn from: the newest `sample_window`, or all."""
+        with self._lock:
+            return self._sampler.window
+
+    @property
+    def human_rows(self) -> int:
+        """Rows with a human step among those that batches are drawn from."""
+        with self._lock:
+            return self._sampler.human_rows
+
+    @property
+    def human_share(self) -> float:
+        """Share of a batch drawn from rows with a human step: the configured one, or 0 where there is no such row."""
+        with self._lock:
+            return self._sampler.human_share(self._config.batch)
+
+    @property
     def observations(self) -> int:
         """Observations whose features are stored."""
         return len(self._features)
@@ -110,25 +136,59 @@ class Replay:
                 self._features.put(row.stream, features)
             slot = self._added % self._config.replay_capacity
             start = self._features.use((row.stream, row.features_id))
-            following = start if row.terminated else self._features.use((row.stream, row.next_features_id))
+            following = self._features.use((row.stream, row.next_features_id or row.features_id))
             if self._added >= self._config.replay_capacity:
                 self._evict(slot)
             self._write(slot, row, start, following)
             self._added += 1
+            self._sampler.add(bool(self._columns["human"][slot].any()))
         return True
 
     def sample(self, batch: int, generator: torch.Generator) -> Batch:
-        """Rows drawn uniformly with replacement. Raises NotEnoughRows below two batches."""
+        """Rows drawn with replacement as `Sampler` says. Raises NotEnoughRows below two batches."""
         with self._lock:
-            if len(self) < 2 * batch:
-                raise NotEnoughRows(f"{len(self)} rows in the replay; a batch of {batch} needs {2 * batch}")
-            return self._gather(torch.randint(len(self), (batch,), generator=generator))
+            rows = self._sampler.window
+            if rows < 2 * batch:
+                raise NotEnoughRows(f"{rows} rows in the replay; a batch of {batch} needs {2 * batch}")
+            return self._gather(self._sampler.draw(batch, generator))
 
     def human_rate(self) -> float:
         """Share of human steps among the executed ones."""
         with self._lock:
             steps = float(self._columns["horizon"][: len(self)].sum())
             return float(self._columns["human"][: len(self)].sum()) / steps if steps else 0.0
+
+    @contextmanager
+    def held(self) -> Iterator[Stored]:
+        """All rows as arrays that stand still for as long as the caller has them. Do not change them."""
+        with self._lock:
+            n = len(self)
+            feature_keys, features, places = self._features.packed()
+            columns = {name: column[:n] for name, column in {**self._columns, **self._facts.columns}.items()}
+            columns |= {name: places[columns[name]] for name in ("start", "next")}
+            yield Stored(self._added, self._order, columns, feature_keys, features)
+
+    def restore(self, stored: Stored) -> None:
+        """Take over stored rows, in an empty replay of the same capacity: every sample is then what it would have been.
+
+        Raises ValueError if it is not empty, or naming a column that is missing or does not fit.
+        """
+        if self._added:
+            raise ValueError(f"a replay with {self._added} rows of its own cannot take over {stored.added} others")
+        columns = self._columns | self._facts.columns
+        if set(columns) != set(stored.columns):
+            raise ValueError(f"stored columns are {sorted(stored.columns)}; expected {sorted(columns)}")
+        with self._lock:
+            n = len(stored.keys)
+            for name, column in columns.items():
+                fill(column[:n], stored.columns[name], name)
+            uses = np.concatenate([self._columns[name][:n] for name in ("start", "next")])
+            self._features.restore(stored.feature_keys, stored.features, uses)
+            self._order = list(stored.keys)
+            self._held = {key: place for place, key in enumerate(self._order)}
+            self._added = stored.added
+            numbers, human = self._columns["row"][:n], self._columns["human"][:n].any(axis=1)
+            self._sampler.restore(stored.added, numbers, human)
 
     def _write(self, slot: int, row: Transition, start: int, following: int) -> None:
         h = row.valid_horizon
@@ -143,15 +203,14 @@ class Replay:
         c["terminated"][slot] = row.terminated
         c["mc_return"][slot] = monte_carlo_return(row, self._config.gamma)
         c["row"][slot] = self._added
+        self._facts.write(slot, row)
         key = (row.stream, row.id)
         self._held[key] = slot
         self._order[slot : slot + 1] = [key]
 
     def _evict(self, slot: int) -> None:
-        start, following = int(self._columns["start"][slot]), int(self._columns["next"][slot])
-        self._features.release(start)
-        if not self._columns["terminated"][slot]:
-            self._features.release(following)
+        for name in ("start", "next"):
+            self._features.release(int(self._columns[name][slot]))
         del self._held[self._order[slot]]
 
     def _gather(self, index: Tensor) -> Batch:
@@ -168,7 +227,11 @@ class Replay:
         ).to(self._config.device)
 
     def _state(self, slots: Tensor) -> Tensor:
-        return torch.cat([self._z.index_select(0, slots).float(), self._proprio.index_select(0, slots)], dim=1)
+        z, proprio = self._z.index_select(0, slots), self._proprio.index_select(0, slots)
+        state = torch.empty(len(slots), z.shape[1] + proprio.shape[1])
+        state[:, : z.shape[1]] = z
+        state[:, z.shape[1] :] = proprio
+        return state
 
 
 def monte_carlo_return(row: Transition, gamma: float) -> float:

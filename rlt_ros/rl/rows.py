@@ -19,15 +19,19 @@ class RowError(ValueError):
 
 @dataclass(frozen=True)
 class RowSpec:
-    """Shapes of the rows of a run. A reference may be longer than the chunk (H >= C); the first C steps count."""
+    """Shapes of the rows of a run. A reference may be longer than the chunk (H >= C); the first C steps count.
+
+    outcome_seen: a terminated row names the observation that followed it, which `bootstrap_type` "always" needs.
+    """
 
     chunk: int
     dims: Dims
+    outcome_seen: bool = False
 
     @staticmethod
     def of(config: AgentConfig, dims: Dims) -> RowSpec:
         """The spec of an agent."""
-        return RowSpec(config.chunk, dims)
+        return RowSpec(config.chunk, dims, config.bootstrap_type == "always")
 
     def check(self, row: Transition) -> None:
         """Raises RowError unless the row alone makes sense: shapes, finite values, horizon, drivers, end of phase."""
@@ -63,8 +67,10 @@ class RowSpec:
         _need(where, "valid_horizon", row.valid_horizon, whole, f"{self.chunk} in a phase that goes on")
         labelled = not row.terminated or row.label in (Label.SUCCESS, Label.FAILURE)
         _need(where, "label", row.label, labelled, "success or failure where terminated")
-        named = row.terminated == (row.next_features_id == 0)
-        _need(where, "next_features_id", row.next_features_id, named, "0 where terminated, else an observation")
+        named = (row.next_features_id == 0) == (row.terminated and not self.outcome_seen)
+        ended = "an observation (bootstrap_type is 'always')" if self.outcome_seen else "0"
+        expected = f"{ended} where terminated, else an observation"
+        _need(where, "next_features_id", row.next_features_id, named, expected)
         _need(where, "features_id", row.features_id, row.features_id > 0, "an observation")
         moved = row.next_features_id != row.features_id
         _need(where, "next_features_id", row.next_features_id, moved, "another observation than features_id")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,9 @@ class WarmStart:
     """Counts the warm-up and the rounds of pre-training on BC alone.
 
     The first round starts when the warm-up is over and comes before any critic update. If the actor is then still too
-    far from the reference, another round waits for a quarter more rows: no data, no updates.
+    far from the reference, another round waits for a quarter more rows: no data, no updates. An actor that begins as
+    the reference (the residual form) may do without and is measured all the same; one that began with the weights of
+    another run is not drawn back.
     """
 
     def __init__(self, config: AgentConfig) -> None:
@@ -47,6 +50,11 @@ class WarmStart:
         """Pre-training updates that come before anything else now."""
         return self.state.left or (self._config.bc_pretrain_updates if self._another(progress) else 0)
 
+    def unmeasured(self, progress: Progress) -> bool:
+        """Whether the actor's error to the reference is to be measured now, there being no pre-training to do it."""
+        without = self._config.bc_pretrain_updates == 0 and not progress.started
+        return without and progress.critic_updates == 0 and progress.pretrained_error == math.inf
+
     def count(self, progress: Progress) -> bool:
         """Count one pre-training update; True if it was the last of its round."""
         if self.state.left == 0:
@@ -60,6 +68,8 @@ class WarmStart:
         self.state = WarmStartState(**values)
 
     def _another(self, progress: Progress) -> bool:
+        if progress.started:
+            return False
         if self.state.rows == 0:
             return True
         still_far = progress.pretrained_error > self._config.gate_reference_error

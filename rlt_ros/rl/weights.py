@@ -10,6 +10,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
+from rlt_ros.files import write_whole
 from rlt_ros.rl.agent import Agent, load_strictly
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
@@ -19,6 +20,8 @@ from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyWeights
 
 NETWORKS = ("actor", "ema")
+MAKE = ("chunk", "passthrough", "hidden", "layers", "actor_form")
+"""Settings that say what an actor's weights mean; `residual_limit` is one in the residual form."""
 
 
 class WeightsError(ValueError):
@@ -46,24 +49,33 @@ def load_policy(weights: PolicyWeights, contract: str) -> PolicyNet:
     """A new policy from received weights. Raises WeightsError, naming both values, if checksum, contract, version, a
     tensor's name or a shape differs; whoever calls keeps the policy that it has.
     """
-    _same("checksum", checksum(weights.data), weights.checksum)
-    _same("contract", weights.contract, contract)
-    try:
-        about, tensors = read_about(weights.data), load(weights.data)
-        _same("contract in the data", about["contract"], contract)
-        _same("version in the data", about["version"], weights.version)
-        config = build(AgentConfig, about["config"], "weights.config")
-        dims = build(Dims, about["dims"], "weights.dims")
-        return PolicyNet(config, dims, weights.version, contract, *_actors(config, dims, tensors))
-    except (SafetensorError, KeyError, json.JSONDecodeError, ConfigError) as error:
-        raise WeightsError(f"weights version {weights.version}: {error}") from error
+    config, dims, actors = _unpacked(weights, contract)
+    return PolicyNet(config, dims, weights.version, contract, *actors)
+
+
+def start_from(agent: Agent, path: Path, contract: str) -> int:
+    """Copy the actor and its average out of a policy file into an agent; returns the file's version.
+
+    Raises WeightsError, naming both values, if there is no such file, if `load_policy` would, or if the actor is of
+    another make than the agent's: sizes and the settings in `MAKE`. Nothing is copied then.
+    """
+    weights = read_policy_file(path, contract)
+    if weights is None:
+        raise WeightsError(f"{path}: no such file; expected the policy file of another run")
+    config, dims, actors = _unpacked(weights, contract)
+    for name, size in vars(agent.dims).items():
+        _same(f"{path}: dims.{name}", getattr(dims, name), size)
+    residual = ("residual_limit",) if config.actor_form == "residual" else ()
+    for name in MAKE + residual:
+        _same(f"{path}: {name}", getattr(config, name), getattr(agent.config, name))
+    for part, actor in zip(NETWORKS, actors):
+        load_strictly(getattr(agent, part), actor.state_dict(), part)
+    return weights.version
 
 
 def write_policy_file(path: Path, weights: PolicyWeights) -> None:
     """Write the newest weights beside the run's other files; the file is whole or the one before."""
-    aside = path.with_name(path.name + ".tmp")
-    aside.write_bytes(weights.data)
-    aside.replace(path)
+    write_whole(path, weights.data)
 
 
 def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:
@@ -86,6 +98,20 @@ def read_about(data: bytes) -> dict[str, Any]:
     """Version, contract, config and dims of packed weights. Raises KeyError or ValueError where there are none."""
     size = int.from_bytes(data[:8], "little")
     return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["policy"])
+
+
+def _unpacked(weights: PolicyWeights, contract: str) -> tuple[AgentConfig, Dims, list[Actor]]:
+    _same("checksum", checksum(weights.data), weights.checksum)
+    _same("contract", weights.contract, contract)
+    try:
+        about, tensors = read_about(weights.data), load(weights.data)
+        _same("contract in the data", about["contract"], contract)
+        _same("version in the data", about["version"], weights.version)
+        config = build(AgentConfig, about["config"], "weights.config")
+        dims = build(Dims, about["dims"], "weights.dims")
+        return config, dims, _actors(config, dims, tensors)
+    except (SafetensorError, KeyError, json.JSONDecodeError, ConfigError) as error:
+        raise WeightsError(f"weights version {weights.version}: {error}") from error
 
 
 def _actors(config: AgentConfig, dims: Dims, tensors: dict[str, torch.Tensor]) -> list[Actor]:

@@ -60,7 +60,7 @@ def made(agent: AgentConfig = AGENT) -> Parts:
 
 def ran(settings: Settings = SETTINGS, wishes: Wishes | None = None, run_dir: Path | None = None) -> tuple[Parts, dict]:
     subject = made(settings.agent)
-    record = Record(run_dir, subject.learner, settings.record.save_every) if run_dir else None
+    record = Record(run_dir, subject.learner) if run_dir else None
     return subject, Practice(subject, settings, wishes or Wishes(), record).run()
 
 
@@ -197,7 +197,7 @@ def test_a_failure_of_training_ends_the_run_and_writes_no_checkpoint(
         raise Diverged("critic_loss is nan at critic update 1")
 
     monkeypatch.setattr(subject.learner.agent, "update", diverge)
-    record = Record(tmp_path / "run", subject.learner, 2000)
+    record = Record(tmp_path / "run", subject.learner)
     settings = replace(SETTINGS, agent=subject.learner.config)
     with pytest.raises(TrainingFailed, match="critic_loss is nan"):
         Practice(subject, settings, Wishes(), record).run()
@@ -209,7 +209,7 @@ def test_a_failure_of_training_ends_the_run_and_writes_no_checkpoint(
 def test_an_interrupted_run_leaves_what_another_one_goes_on_from(tmp_path: Path, background: bool) -> None:
     settings = replace(SETTINGS, agent=replace(AGENT, async_training=background))
     subject = made(settings.agent)
-    record = Record(tmp_path / "run", subject.learner, 2000)
+    record = Record(tmp_path / "run", subject.learner)
     practice = Practice(subject, settings, Wishes(moments=(0.06,), expert=True), record)
     published = practice._loop.windows.finish
 
@@ -240,7 +240,7 @@ def test_rows_may_come_from_the_approach_too() -> None:
 
 
 def test_whole_windows_reach_the_end_of_every_phase() -> None:
-    config = replace(SETTINGS, loop=LoopConfig(valid_horizon=False), session=replace(SESSION, eval_episodes=0))
+    config = replace(SETTINGS, loop=LoopConfig(short_windows=False), session=replace(SESSION, eval_episodes=0))
     subject, summary = ran(config)
     columns = rows_of(subject)
     assert (columns["horizon"] == 10).all()

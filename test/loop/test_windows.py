@@ -98,6 +98,20 @@ def test_a_failure_terminates_with_nothing_and_an_abort_bootstraps_from_the_true
     assert ends and all(r.next_features_id == FIRST + 12 and not r.terminated for r in ends)
 
 
+def test_an_outcome_is_seen_where_that_is_asked_for() -> None:
+    """The observation after it is missing until its features come, and carried by the first row that names it."""
+    assembler = WindowAssembler(10, LoopConfig(outcome_seen=True))
+    for step in steps(12):
+        assembler.executed(step)
+    for i in range(FIRST, FIRST + 12):
+        assembler.features(features(i))
+    assert assembler.finish(event(12)).missing == [FIRST + 12]
+    assembler.features(features(FIRST + 12))
+    ends = [row for row in assembler.finish(event(12)).rows if row.terminated]
+    assert [row.next_features_id for row in ends] == [FIRST + 12] * 5
+    assert sum(f.id == FIRST + 12 for row in ends for f in row.features) == 1
+
+
 def test_who_drove_is_kept_step_by_step() -> None:
     """A03: a person on steps 4 to 7."""
     phase = steps(12)
@@ -265,7 +279,7 @@ def test_a_hold_in_the_approach_costs_only_the_windows_that_contain_it() -> None
 @settings(deadline=None)
 @given(st.integers(2, 60), st.sampled_from([1, 2, 3]))
 def test_whole_windows_are_aligned_to_the_end(length: int, stride: int) -> None:
-    assembly = assemble(steps(length), assembler=WindowAssembler(10, LoopConfig(valid_horizon=False, stride=stride)))
+    assembly = assemble(steps(length), assembler=WindowAssembler(10, LoopConfig(short_windows=False, stride=stride)))
     if length < 10:
         assert assembly.rows == [] and assembly.dropped == {"short": 1}
         return

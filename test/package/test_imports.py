@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from manifest import PACKAGE, ROOT
 
-EVERYONE = {"types", "strict", "tensor", "__init__"}
-"""Modules that any part may import: the vocabulary and ways to read configuration and torch."""
+EVERYONE = {"types", "strict", "tensor", "files", "__init__"}
+"""Modules that any part may import: the vocabulary and ways to read configuration and torch and to write files."""
 
 MAY_IMPORT = {
     "rl": set(),
@@ -21,8 +21,10 @@ MAY_IMPORT = {
     # The scripted operator speaks the vocabulary of a person's requests.
     "sim": {"robot", "loop.requests"},
     "token": {"vla", "data", "robot", "sim"},
-    "loop": {"rl", "vla", "token", "robot", "data", "sim"},
-    "nodes": {"loop", "rl", "vla", "token", "robot", "data", "sim"},
+    # Kinds of tokens are the only thing that it needs of the VLA.
+    "lerobot": {"rl", "token", "data", "vla.contract"},
+    "loop": {"rl", "vla", "token", "robot", "data", "sim", "lerobot"},
+    "nodes": {"loop", "rl", "vla", "token", "robot", "data", "sim", "lerobot"},
 }
 ABOVE_THE_PARTS = {"__main__": {"cli"}}
 """Modules at the top and what they may import; `cli` imports a command's module by its name when it is called for."""

@@ -81,6 +81,36 @@ def test_members_by_view_and_by_copy_agree_with_the_whole_ensemble():
         torch.testing.assert_close(agent.target(batch.state, chunk, members), whole[members])
 
 
+def rows_seen(network, work):
+    """Rows of each call of a network."""
+    seen = []
+    handle = network.register_forward_pre_hook(lambda module, arguments: seen.append(len(arguments[0])))
+    work()
+    handle.remove()
+    return seen
+
+
+def test_networks_are_spared_rows_whose_answer_counts_for_nothing():
+    agent, batch = agent_and_batch(batch=32)
+    going_on = int((batch.terminated == 0).sum())
+    short = int((batch.horizon < agent.config.chunk).sum())
+    assert 0 < short < 32 and 0 < going_on < 32
+    assert rows_seen(agent.target, lambda: agent.target_values(batch)) == [going_on]
+    assert rows_seen(agent.actor, lambda: agent.target_values(batch)) == [going_on]
+    assert rows_seen(agent.actor, lambda: agent.q(batch)) == [short]
+
+
+def test_a_batch_of_outcomes_alone_and_one_of_whole_windows_alone_are_learned_from():
+    agent, batch = agent_and_batch(gamma=0.9)
+    ended = replace(batch, terminated=torch.ones_like(batch.terminated))
+    discounts = 0.9 ** torch.arange(agent.config.chunk)
+    torch.testing.assert_close(agent.target_values(ended), (batch.rewards * batch.valid) @ discounts)
+    valid = torch.ones_like(batch.valid)
+    whole = replace(batch, horizon=valid.sum(dim=1), valid=valid)
+    assert torch.equal(agent.q(whole), agent.critic(batch.state, agent.policy_part(batch.action)))
+    assert all(torch.isfinite(agent.update(each).critic_loss) for each in (ended, whole))
+
+
 def test_target_is_clipped_to_the_reachable_return():
     agent, batch = agent_and_batch(q_low=0.0, q_high=1.0)
     constant_members(agent, [9.0, 9.0, 9.0])
@@ -207,6 +237,33 @@ def test_gradients_are_clipped_for_each_network_on_its_own():
     agent.update(batch)
     agent.update(batch)
     assert [t.flat.grad.norm().item() for t in agent._trained.values()] == pytest.approx([1e-3, 1e-3], rel=1e-3)
+
+
+def test_a_gradient_within_the_bound_is_left_as_it_is():
+    steps = []
+    for bound in (1e6, 1e9):
+        agent, batch = agent_and_batch(grad_clip=bound)
+        agent.update(batch)
+        steps.append(agent._trained["critic"].flat.grad.clone())
+    assert 0 < steps[0].norm() < 1e6 and torch.equal(*steps)
+
+
+@pytest.mark.parametrize("form", ["absolute", "residual"])
+def test_bfloat16_rounds_the_multiplications_and_nothing_else(form):
+    """Three digits of a multiplication: losses agree to a per cent, weights and moments stay float32."""
+    exact, batch = agent_and_batch(hidden=64, actor_form=form, reference_dropout=0.0)
+    rounded = Agent(replace(exact.config, precision="bfloat16"), DIMS)
+    values = rounded.q(batch)
+    assert values.dtype == torch.float32 and not torch.equal(values, exact.q(batch))
+    for _ in range(2):
+        first, second = exact.update(batch), rounded.update(batch)
+    torch.testing.assert_close(second.critic_loss, first.critic_loss, rtol=0.02, atol=1e-3)
+    torch.testing.assert_close(second.actor_loss, first.actor_loss, rtol=0.02, atol=1e-3)
+    floats = {name: t for name, t in rounded.tensors().items() if name != "generator"}
+    assert {t.dtype for t in floats.values()} == {torch.float32}
+    again = Agent(rounded.config, DIMS)
+    again.update(batch), again.update(batch)
+    assert all(torch.equal(t, again.tensors()[name]) for name, t in floats.items())
 
 
 def test_averaged_actor_moves_by_ema_with_each_actor_update_only():

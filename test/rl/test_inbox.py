@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import resource
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -13,17 +14,17 @@ from synthetic import CONTRACT, DIMS, rows, small_config
 
 from rlt_ros.loop import inbox as inbox_module
 from rlt_ros.loop.inbox import Inbox, Status
-from rlt_ros.rl.checkpoint import resume
+from rlt_ros.rl.checkpoint import resume, save_checkpoint
 from rlt_ros.rl.codec import Refused
 from rlt_ros.rl.journal import Journal, JournalError
 from rlt_ros.rl.learner import Learner
 
 
-def started(directory) -> tuple[Inbox, Learner]:
+def started(directory, checkpoint=None) -> tuple[Inbox, Learner]:
     """Inbox and learner as after a start, with whatever the directory holds."""
     learner = Learner(small_config(), DIMS, CONTRACT, 5.0)
     inbox = Inbox(Journal(directory), learner, CONTRACT)
-    resume(learner, inbox.replayed(), None)
+    resume(learner, inbox.replayed(), checkpoint)
     return inbox, learner
 
 
@@ -158,6 +159,45 @@ def test_features_of_a_refused_row_serve_after_a_restart_too(tmp_path):
     inbox.flush()
     again, _ = started(tmp_path)
     assert again.receive(made[2], CONTRACT) is Status.ACCEPTED
+
+
+def test_with_a_checkpoint_the_streams_take_up_where_the_journal_stops(tmp_path):
+    """Its rows come from the checkpoint, those after it and the features of refused ones from the journal."""
+    inbox, first = started(tmp_path / "journal")
+    made = rows(24)
+    receive(inbox, [made[0], with_nan(made[1])])
+    path = save_checkpoint(tmp_path / "checkpoints", first)
+    receive(inbox, made[2:3])
+    inbox.flush()
+    again, learner = started(tmp_path / "journal", path)
+    assert (learner.rows, learner.replay.observations, again.refused) == (2, 4, 1)
+    assert again.receive(made[2], CONTRACT) is Status.DUPLICATE
+    assert receive(again, made[3:5]) == [Status.ACCEPTED] * 2
+    assert acks(again) == {"s": 5}
+
+
+def test_a_checkpoint_without_its_journal_knows_how_far_the_streams_came(tmp_path):
+    """Copied to another machine: a sender that goes on is not waited for with rows that it has forgotten."""
+    inbox, first = started(tmp_path / "journal")
+    made = rows(24)
+    receive(inbox, made[:16])
+    path = save_checkpoint(tmp_path / "checkpoints", first)
+    again, learner = started(tmp_path / "elsewhere", path)
+    assert {ack.stream: ack.ack_id for ack in again.taken_up()} == {"s": 16}
+    assert receive(again, made[15:]) == [Status.DUPLICATE] + [Status.ACCEPTED] * 8
+    assert learner.rows == 24
+
+
+def test_a_journal_that_lacks_rows_of_the_checkpoint_is_said(tmp_path, caplog):
+    inbox, first = started(tmp_path / "journal")
+    made = rows(24)
+    receive(inbox, made[:8])
+    shutil.copytree(tmp_path / "journal", tmp_path / "short")
+    receive(inbox, made[8:16])
+    path = save_checkpoint(tmp_path / "checkpoints", first)
+    again, learner = started(tmp_path / "short", path)
+    assert "stream s: the journal ends at row 8, the checkpoint at 16" in caplog.text
+    assert (learner.rows, again.receive(made[16], CONTRACT)) == (16, Status.ACCEPTED)
 
 
 def test_rows_far_ahead_are_dropped_beyond_a_bound_and_taken_when_sent_again(tmp_path, monkeypatch):

@@ -80,6 +80,18 @@ def test_debt_is_capped_and_what_is_forgone_is_counted():
     assert budget.debt == 0
 
 
+def test_the_backlog_is_capped_and_survives_a_restart():
+    """method.md C.15: no catch-up of thousands of updates on the same rows, and none that is forgotten either."""
+    subject, again = learner(max_debt=50, utd=5), learner(max_debt=50, utd=5)
+    subject.add(rows(32))
+    assert (subject.update_debt, subject.budget.forgone) == (50, 110)
+    assert subject.train(20) == 20
+    again.add(rows(32))
+    again.load_state(*subject.state())
+    assert (again.update_debt, again.budget.forgone) == (30, 110)
+    assert again.train(1000) == 30
+
+
 def test_warm_up_then_pretraining_then_critic_then_actor():
     subject = learner(warmup_episodes=3, warmup_rows=20, bc_pretrain_updates=30, actor_after=10, utd=1)
     subject.add(rows(23))  # two phases and seven rows of the third

@@ -52,6 +52,14 @@ def test_refusals(row, message):
         SPEC.check(row)
 
 
+def test_where_outcomes_are_seen_a_terminated_row_names_what_followed():
+    always = RowSpec(4, DIMS, outcome_seen=True)
+    with pytest.raises(RowError, match="next_features_id is 0; expected an observation .bootstrap_type is 'always'"):
+        always.check(LAST)
+    always.check(replace(LAST, next_features_id=9))
+    always.check(ROW)
+
+
 @pytest.mark.parametrize("row", [*rows(8), replace(LAST, terminated=False, truncated=True, next_features_id=9)])
 def test_sound_rows_pass(row):
     SPEC.check(row)
