@@ -15,8 +15,8 @@ class LoopConfig:
     noise_hold: int = 5  # control steps for which a noise sample is held
     stride: int = 2  # control steps between windows
     store_from: str = "critical"  # first step of an episode that windows cover: of the critical phase, or "approach"
-    valid_horizon: bool = True  # keep windows shorter than a chunk; false: whole ones only, aligned to the phase's end
-    outcome_seen: bool = False  # terminated windows name the observation that followed: `bootstrap_type` "always"
+    short_windows: bool = True  # keep windows shorter than a chunk; false: whole ones only, aligned to the phase's end
+    outcome_seen: bool = False  # windows name the observation after the outcome: needed if bootstrap_type is "always"
 
     def __post_init__(self) -> None:
         if self.sigma < 0.0 or self.noise_hold < 1 or self.stride < 1:

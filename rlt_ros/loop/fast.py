@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TrainingFailed as error:
         print(f"fast: {error}", file=sys.stderr)
         return EXIT_CODE
-    except (ImportError, OSError, ValueError) as error:
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
         print(f"fast: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -106,10 +106,13 @@ def _practice(args: argparse.Namespace) -> Practice:
         agent=chosen.agent,
         operator=chosen.operator,
     )
+    if chosen.record.init_weights:
+        parts.learner.start_from(Path(chosen.record.init_weights))
     record = None
     if args.run_dir is not None:
-        record = Record(args.run_dir, parts.learner, chosen.record.save_every, chosen.record.keep)
-        made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config, "contract": parts.learner.contract}
+        record = Record(args.run_dir, parts.learner, chosen.record)
+        made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config}
+        made_with["contract"] = parts.learner.contract
         write_json(args.run_dir / "settings.json", made_with | chosen.as_dict() | {"evaluated": asdict(wishes)})
     return Practice(parts, chosen, wishes, record, lambda line: print(line, file=sys.stderr, flush=True))
 

@@ -206,7 +206,7 @@ class InProcess:
             # A policy's phase begins with a decision, which keeps its observation; before it an older chunk runs on.
             begun = steps > 0 or mode.mode is Mode.HUMAN
             covered = mode.phase is Phase.CRITICAL and mode.record and begun
-        if not self.config.valid_horizon:
+        if not self.config.short_windows:
             return covered  # aligned to an end that is not known yet
         # A window ends off the grid where C is no multiple of the stride.
         return covered and any((steps - offset) % self.config.stride == 0 for offset in (0, self._parts.chunk))

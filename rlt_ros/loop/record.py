@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
-from rlt_ros.rl.checkpoint import save_checkpoint
+from rlt_ros.loop.settings import RecordConfig
+from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.metrics import Metrics
 from rlt_ros.rl.origin import Origin, claim
 from rlt_ros.rl.weights import write_policy_file
 from rlt_ros.types import PolicyWeights, Transition
+
+_log = logging.getLogger(__name__)
 
 
 def refuse_used(run_dir: Path) -> None:
@@ -22,14 +26,13 @@ def refuse_used(run_dir: Path) -> None:
 class Record:
     """Journal of the rows, numbered checkpoints, TensorBoard and the newest policy in a new run directory.
 
-    save_every: critic updates between checkpoints; 0 or less: only at the end. keep: older ones that stay. Raises
-    FileExistsError as `refuse_used` does.
+    Raises FileExistsError as `refuse_used` does.
     """
 
-    def __init__(self, run_dir: Path, learner: Learner, save_every: int, keep: int) -> None:
+    def __init__(self, run_dir: Path, learner: Learner, config: RecordConfig | None = None) -> None:
         refuse_used(run_dir)
         run_dir.mkdir(parents=True, exist_ok=True)
-        self.run_dir, self._learner, self._save_every, self._keep = run_dir, learner, save_every, keep
+        self.run_dir, self._learner, self._config = run_dir, learner, config or RecordConfig()
         claim(run_dir / "transitions", Origin.of(learner))
         self._journal = Journal(run_dir / "transitions")
         self._metrics = Metrics(run_dir / "tensorboard", run_dir / "metrics.jsonl")
@@ -50,11 +53,11 @@ class Record:
         stats = self._learner.stats()
         self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
         made = self._learner.agent.critic_updates - self._saved_at
-        if 0 < self._save_every <= made:
-            self._save()
+        if 0 < self._config.save_every <= made:
+            self._save_if_it_can()
 
     def close(self) -> None:
-        """The last checkpoint, and everything closed."""
+        """The last checkpoint, and everything closed. Raises CheckpointError if it cannot be written."""
         self.episode()
         self._save()
         self._journal.close()
@@ -65,6 +68,13 @@ class Record:
         self._journal.close()
         self._metrics.close()
 
+    def _save_if_it_can(self) -> None:
+        try:
+            self._save()
+        except CheckpointError as error:
+            _log.warning("%s; training goes on", error)
+
     def _save(self) -> None:
-        save_checkpoint(self.run_dir / "checkpoints", self._learner, self._keep)
+        # First: where the disk refuses, the next attempt is due after as many updates as ever.
         self._saved_at = self._learner.agent.critic_updates
+        save_checkpoint(self.run_dir / "checkpoints", self._learner, self._config.keep)

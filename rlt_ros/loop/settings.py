@@ -20,10 +20,11 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class RecordConfig:
-    """What the learner node writes, and when."""
+    """Parameters of the learner node that are none of the agent's: where it begins, what it writes and when."""
 
     save_every: int = 2000  # critic updates between checkpoints; 0 or less: only at the end
     keep: int = 3  # older checkpoints that stay beside the newest; 0: all of them
+    init_weights: str = ""  # policy file of another run to start from; empty: none
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,8 @@ def settings(sources: Iterable[Mapping[str, Values]], fixed: Mapping[str, Values
     for source in (*sources, fixed):
         for part, given in source.items():
             values[part] |= given
+    if values["agent"].get("bootstrap_type") == "always":
+        values["loop"].setdefault("outcome_seen", True)
     return Settings(**{part: build(kind, values[part], part) for part, kind in PARTS.items()})
 
 

@@ -56,7 +56,7 @@ class WindowAssembler:
     chunk: C. Windows with fewer than C steps left carry valid_horizon; the terminal reward lies on the last executed
     step and so in every window that contains it. None crosses a phase. Features are carried once, by the first row that
     names them: observations belong to one phase only, so once per phase is once per stream.
-    With `store_from` "approach" the steps since the reset are the phase's first ones. Without `valid_horizon` windows
+    With `store_from` "approach" the steps since the reset are the phase's first ones. Without `short_windows` windows
     have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward. With `outcome_seen`
     terminated windows name the observation that followed.
     """
@@ -167,7 +167,7 @@ class WindowAssembler:
         return kept, dropped
 
     def _starts(self, steps: int) -> range:
-        if self._config.valid_horizon:
+        if self._config.short_windows:
             return range(0, steps - 1, self._config.stride)
         return range((steps - self._chunk) % self._config.stride, steps - self._chunk + 1, self._config.stride)
 

@@ -9,8 +9,10 @@ from typing import Any
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
 OPERATIONAL = ("async_training", "device", "threads")
-"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what, is
-learned. Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
+"""Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what,
+is learned.
+
+Of `threads` the checkpoint's count is kept all the same, so that the run goes on bit for bit.
 """
 NOT_NEGATIVE = (
     "utd", "max_debt", "bc_pretrain_updates", "target_noise", "target_noise_clip", "training_noise", "rollout_noise",

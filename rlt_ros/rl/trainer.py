@@ -56,7 +56,7 @@ class Trainer:
         self._learner, self._may_train, self._on_slice, self._on_spent = learner, may_train, on_slice, on_spent
         self._rounds: deque[list[Transition]] = deque()
         self._condition = threading.Condition()
-        self._halted = self._busy = False
+        self._halted, self._busy = False, background
         self._failure: Exception | None = None
         self._thread: threading.Thread | None = None
         if background:
@@ -123,20 +123,21 @@ class Trainer:
         return self._busy or bool(self._rounds) or self._due()
 
     def _run(self) -> None:
-        while (rows := self._next_round()) is not None:
+        rows: list[Transition] | None = []  # what an earlier life of the learner owes comes before new rows
+        while rows is not None:
             self._learn(rows)
-            with self._condition:
-                self._busy = False
-                self._condition.notify_all()
+            rows = self._next_round()
 
     def _next_round(self) -> list[Transition] | None:
-        """Wait for work; rows of a new round, none while something is due from before, None when it is over."""
+        """Wait for work; the rows of a round, none where something is due without one, None when it is over."""
         with self._condition:
+            self._busy = False
+            self._condition.notify_all()
             self._condition.wait_for(lambda: self._over() or self._rounds or self._due())
             if self._over():
                 return None
             self._busy = True
-            return [] if self._due() else self._rounds.popleft()
+            return self._rounds.popleft() if self._rounds else []
 
     def _learn(self, rows: list[Transition]) -> None:
         try:

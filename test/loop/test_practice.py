@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ def made(agent: AgentConfig = AGENT) -> Parts:
 
 def ran(settings: Settings = SETTINGS, wishes: Wishes | None = None, run_dir: Path | None = None) -> tuple[Parts, dict]:
     subject = made(settings.agent)
-    record = Record(run_dir, subject.learner, settings.record.save_every, settings.record.keep) if run_dir else None
+    record = Record(run_dir, subject.learner) if run_dir else None
     return subject, Practice(subject, settings, wishes or Wishes(), record).run()
 
 
@@ -141,7 +142,28 @@ def background(tmp_path_factory: pytest.TempPathFactory) -> tuple[Parts, dict, P
     return (*ran(replace(SETTINGS, agent=replace(AGENT, async_training=True)), run_dir=run_dir), run_dir)
 
 
-def test_background_training_spends_everything_before_the_final_evaluation(background) -> None:
+def test_what_is_evaluated_at_the_end_has_learned_from_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    subject, waited_for, owed = made(replace(AGENT, async_training=True)), threading.Event(), []
+    train, reset = subject.learner.train, subject.world.reset
+
+    def train_when_waited_for(*limits: Any) -> int:
+        assert waited_for.wait(60.0)
+        return train(*limits)
+
+    def note_what_is_owed(seed: int) -> None:
+        owed.extend([subject.learner.due_updates] * (seed >= 2**30))
+        reset(seed)
+
+    monkeypatch.setattr(subject.learner, "train", train_when_waited_for)
+    monkeypatch.setattr(subject.world, "reset", note_what_is_owed)
+    practice = Practice(subject, replace(SETTINGS, agent=subject.learner.config), Wishes())
+    wait = practice._loop.trainer.wait
+    monkeypatch.setattr(practice._loop.trainer, "wait", lambda: (waited_for.set(), wait()))
+    practice.run()
+    assert owed == [0] * 4
+
+
+def test_background_training_leaves_no_backlog(background) -> None:
     subject, summary, _ = background
     assert subject.learner.due_updates == 0
     assert summary["updates"]["critic"] == summary["transitions"]["published"]
@@ -175,7 +197,7 @@ def test_a_failure_of_training_ends_the_run_and_writes_no_checkpoint(
         raise Diverged("critic_loss is nan at critic update 1")
 
     monkeypatch.setattr(subject.learner.agent, "update", diverge)
-    record = Record(tmp_path / "run", subject.learner, 2000, 3)
+    record = Record(tmp_path / "run", subject.learner)
     settings = replace(SETTINGS, agent=subject.learner.config)
     with pytest.raises(TrainingFailed, match="critic_loss is nan"):
         Practice(subject, settings, Wishes(), record).run()
@@ -187,7 +209,7 @@ def test_a_failure_of_training_ends_the_run_and_writes_no_checkpoint(
 def test_an_interrupted_run_leaves_what_another_one_goes_on_from(tmp_path: Path, background: bool) -> None:
     settings = replace(SETTINGS, agent=replace(AGENT, async_training=background))
     subject = made(settings.agent)
-    record = Record(tmp_path / "run", subject.learner, 2000, 3)
+    record = Record(tmp_path / "run", subject.learner)
     practice = Practice(subject, settings, Wishes(moments=(0.06,), expert=True), record)
     published = practice._loop.windows.finish
 
@@ -218,7 +240,7 @@ def test_rows_may_come_from_the_approach_too() -> None:
 
 
 def test_whole_windows_reach_the_end_of_every_phase() -> None:
-    config = replace(SETTINGS, loop=LoopConfig(valid_horizon=False), session=replace(SESSION, eval_episodes=0))
+    config = replace(SETTINGS, loop=LoopConfig(short_windows=False), session=replace(SESSION, eval_episodes=0))
     subject, summary = ran(config)
     columns = rows_of(subject)
     assert (columns["horizon"] == 10).all()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlt_ros.loop.session import Session, SessionConfig
+from rlt_ros.loop.session import EXPERT, Session, SessionConfig
 from rlt_ros.types import Label, Mode
 
 
@@ -85,6 +85,15 @@ def test_spoilt_evaluation_episodes_run_again_on_the_same_start_state(label: Lab
     made.ended(label, 10, 10, intervened=intervened)
     assert made.next_episode() == plan
     assert made.results()["base"]["episodes"] == 0
+
+
+def test_an_evaluation_of_the_person_is_not_spoilt_by_the_person() -> None:
+    config = SessionConfig(practice_minutes=0.0, eval_episodes=1)
+    made = Session(config, lambda: (True, ""), EXPERT)
+    assert made.next_episode().policy is Mode.HUMAN
+    made.ended(Label.SUCCESS, 12, 60, intervened=True)
+    assert made.next_episode() is None
+    assert made.results() == {"expert": {"episodes": 1, "successes": 1, "mean_steps": 12.0}}
 
 
 def test_help_in_practice_counts() -> None:
