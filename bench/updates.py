@@ -38,7 +38,7 @@ from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.replay import Replay
 
 ROWS = 4000
-ROUNDS = 9
+ROUNDS = 7
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 ROUND_MS = 100.0
 """Least duration of one turn."""

