@@ -69,9 +69,8 @@ def test_a_short_session_learns_reports_and_ends_by_itself(
     check_summary(graph.run_dir)
     check_messages(listener)
     check_that_one_process_gives_the_same(graph.run_dir, checkpoint, quick, tmp_path / "fast")
-    for left in ("checkpoints/000001/state.json", "transitions/000001.rlt", "policy.safetensors"):
-        assert (graph.run_dir / left).exists(), left
-    assert list((graph.run_dir / "tensorboard").glob("events.*"))
+    for left in ("checkpoints/*/state.json", "transitions/000001.rlt", "policy.safetensors", "tensorboard/events.*"):
+        assert list(graph.run_dir.glob(left)), left
 
 
 def check_summary(run_dir: Path) -> None:
@@ -95,7 +94,7 @@ def check_that_one_process_gives_the_same(run_dir: Path, checkpoint: Path, quick
     assert done.returncode == 0, done.stderr
     graph, alone = (list(Journal(folder / "transitions")) for folder in (run_dir, fast))
     for one, other in zip(graph, alone, strict=True):
-        assert encode(replace(one, stream="")) == encode(replace(other, stream=""))
+        assert encode(replace(one, stream="")) == encode(replace(other, stream="")), f"{one}\n{other}"
     assert (run_dir / "policy.safetensors").read_bytes() == (fast / "policy.safetensors").read_bytes()
     first, second = (json.loads((folder / "summary.json").read_text()) for folder in (run_dir, fast))
     measured_otherwise = {"robot_time_s", "wall_time_s"}

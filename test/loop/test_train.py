@@ -98,7 +98,8 @@ def test_a_run_directory_is_left_as_a_live_run_leaves_it(tmp_path):
     lived(tmp_path / "live")
     out = tmp_path / "again"
     assert train(tmp_path / "live", "--out", out) == 0
-    assert {p.name for p in out.iterdir()} == {"checkpoints", "policy.safetensors", "summary.json", "tensorboard"}
+    left = {"checkpoints", "metrics.jsonl", "policy.safetensors", "summary.json", "tensorboard"}
+    assert {p.name for p in out.iterdir()} == left
     summary = json.loads((out / "summary.json").read_text(), parse_constant=pytest.fail)
     assert summary["finished"] and summary["sources"] == {str(tmp_path / "live" / "transitions"): 64}
     assert summary["learner"]["critic_updates"] == 128
