@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test bench bench-replay lint clean
+.PHONY: env demo test mutants bench bench-replay sweep lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -18,11 +18,17 @@ demo:  ## the whole loop on a simulated arm; ARGS="practice_minutes:=2 seed:=1" 
 test: env  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest
 	ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest $(PYTEST_ARGS) $(TESTS)
 
+mutants: env  ## deliberate faults, each of which a test must find; ARGS="current_reference" tries some
+	OMP_NUM_THREADS=1 $(ROS) python test/mutants/run.py $(ARGS)
+
 bench: env  ## one JSON line per measurement; ARGS="--z 64 --threads 1" narrows it down
 	$(ROS) python -m bench.updates $(ARGS)
 
 bench-replay: env  ## the same for memory and time of the replay; some minutes, 3 GB of memory
 	$(ROS) python -m bench.replay $(ARGS)
+
+sweep: env  ## settings against each other, hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2 default utd_1"
+	OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --out $(OUT) $(ARGS)
 
 lint: env
 	$(ROS) ruff check .

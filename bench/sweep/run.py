@@ -1,6 +1,6 @@
 """Runs the cells of `cells.yaml` with several seeds each through `rlt fast`. What is finished is not run again.
 
-python -m bench.sweep.run --out DIR --checkpoint DIR [--seeds 1,2,3,4,5] [--minutes 7] [--jobs 2] [CELL ..]
+python -m bench.sweep.run --out DIR [--checkpoint DIR] [--seeds 1,2,3,4,5] [--minutes 7] [--jobs 2] [CELL ..]
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ class Run:
     def command(self, args: argparse.Namespace) -> list[str]:
         """What to execute."""
         settings = [f"--set={name}={yaml.safe_dump(value).split(chr(10))[0]}" for name, value in self.settings.items()]
+        checkpoint = ["--checkpoint", args.checkpoint] if args.checkpoint else []
         return [
-            *(sys.executable, "-m", "rlt_ros", "fast", "--checkpoint", args.checkpoint, "--seed", str(self.seed)),
+            *(sys.executable, "-m", "rlt_ros", "fast", *checkpoint, "--seed", str(self.seed)),
             *("--minutes", str(args.minutes), "--eval-episodes", str(args.eval_episodes)),
             *("--run-dir", str(self.directory), *settings),
         ]
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     result.add_argument("cells", nargs="*", help="names in cells.yaml (default: all)")
     result.add_argument("--out", type=Path, required=True, help="directory of the results; named again, it goes on")
-    result.add_argument("--checkpoint", required=True, help="directory of the Stage-1 checkpoint")
+    result.add_argument("--checkpoint", default="", help="of Stage 1 (default: the demo's, trained if need be)")
     result.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5], help="default: 1,2,3,4,5")
     result.add_argument("--minutes", type=float, default=7.0, help="practice, minutes of robot time (default: 7)")
     result.add_argument("--eval-episodes", type=int, default=100, help="of each evaluation (default: 100)")
