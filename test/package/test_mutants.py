@@ -1,4 +1,4 @@
-"""The table of deliberate faults fits the code: each can be put in and names tests that exist. `make mutants` runs it."""
+"""The table of deliberate faults fits the code: each can be put in and names tests that exist."""
 
 from __future__ import annotations
 
