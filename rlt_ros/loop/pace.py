@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from rlt_ros.loop.session import DONE, PRACTICE, Progress
 
-EVERY = 2.0
-"""Seconds between two lines."""
+EVERY = 5.0
+"""Seconds between two lines: each probes the learner, and at 2 s that was 3 % of a run."""
 
 
 class Pace:
