@@ -6,6 +6,7 @@ import json
 import re
 import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -103,22 +104,28 @@ def test_every_row_is_a_line_of_json_with_null_for_the_unknown(tmp_path):
     metrics.close()
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
-    """No file may grow any more: the kernel answers writes with an error, as a full disk does."""
+    """No file may grow any more: the kernel answers writes with an error, as a full disk does.
+
+    Within a test only: between tests pytest writes its own lines, perhaps into a file.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("with_lines", [True, False])
-def test_a_full_disk_is_told_once_and_stops_nothing(tmp_path, full_disk, with_lines):
+def test_a_full_disk_is_told_once_and_stops_nothing(tmp_path, with_lines):
     learner, told = taught(), []
     metrics = Metrics(tmp_path / "tensorboard", tmp_path / "metrics.jsonl" if with_lines else None, told.append)
-    full_disk()
-    for _ in range(20):
-        assert learner.train(1) == 1
-        metrics.write(learner.stats())
-    metrics.close()
+    with full_disk():
+        for _ in range(20):
+            assert learner.train(1) == 1
+            metrics.write(learner.stats())
+        metrics.close()
     assert len(told) == 1 and re.search("not written any more, learning goes on: .*File too large", told[0])
