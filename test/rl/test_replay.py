@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from fresh import in_fresh_process, resident_bytes
 from synthetic import DIMS, features, rows, small_config
 
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -190,16 +191,16 @@ def test_half_precision_of_z_and_no_other_field():
 
 def test_memory_follows_the_rows_and_not_the_capacity():
     """100,000 rows at z 2048 take 1 GB at most, and nothing before they come."""
+    assert in_fresh_process(__file__, "bytes_of_an_empty_replay") < 20e6
     config, dims = AgentConfig(), Dims(z=2048)
-    before = resident_bytes()
     replay = Replay(config, dims)
-    assert resident_bytes() - before < 20e6
     per_observation = 2 * dims.z + 4 * (dims.proprio + config.chunk * dims.action)
     per_row = sum(column[0].nbytes for column in replay._columns.values())
     # Stride 2 brings about one new observation per row, and C / 2 more per phase of 30 steps or longer.
     assert 100_000 * (1.34 * per_observation + per_row) < 1e9
 
 
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+def bytes_of_an_empty_replay() -> int:
+    before = resident_bytes()
+    replay = Replay(AgentConfig(), Dims(z=2048))
+    return resident_bytes() - before + len(replay)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import platform
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -11,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from fresh import in_fresh_process, resident_bytes
 from synthetic import CONTRACT, DIMS, rows, small_config
 
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -154,25 +153,22 @@ def test_a_share_and_a_window_while_another_thread_adds():
 
 
 def test_a_hundred_thousand_rows_at_z_2048_fit_into_a_gigabyte():
+    # 2 * 2048 of z alone; 10,000 make a gigabyte of 100,000 rows
+    assert 4500 < in_fresh_process(__file__, "bytes_per_row") < 10_000
+
+
+def bytes_per_row() -> float:
     """The memory of the process against rows, with windows as a phase of 60 steps gives them."""
     config, dims = AgentConfig(), Dims(z=2048)
     replay = Replay(config, dims)
-    give_back_freed_memory()
     before = resident_bytes()
     template, added = rows(1, chunk=10)[0], 0
     for phase in range(60):
         for start in range(0, 59, 2):
             added += 1
             replay.add(wide_row(template, added, 100 * phase + start + 1, 60 - start, dims))
-    per_row = (resident_bytes() - before) / added
     assert (added, replay.observations) == (1800, 1800)
-    assert 4500 < per_row < 10_000  # 2 * 2048 of z alone; 10,000 make a gigabyte of 100,000 rows
-
-
-def give_back_freed_memory():
-    """What earlier tests freed and this process kept would hold some of the rows unseen."""
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)
+    return (resident_bytes() - before) / added
 
 
 def wide_row(template, number, first, left, dims):
@@ -192,7 +188,3 @@ def wide_row(template, number, first, left, dims):
         drivers=np.zeros(10, np.uint8), valid_horizon=min(10, left), terminated=ended,
     )  # fmt: skip
 
-
-def resident_bytes() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
