@@ -1,7 +1,4 @@
-"""Files and directories that are whole or absent, whatever happens while they are written.
-
-`rlt_ros.data.files` does the same for Stage 1, whose code decides the key of its cache.
-"""
+"""Files and directories that are whole or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rlt_ros.data.files import written_aside
+from rlt_ros.files import written_aside
 from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES
 
 IMAGE = "image."

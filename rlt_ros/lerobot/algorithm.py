@@ -9,7 +9,7 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from rlt_ros.data.files import written_aside
+from rlt_ros.files import written_aside
 from rlt_ros.lerobot import observations
 from rlt_ros.lerobot.batches import rows_of
 from rlt_ros.lerobot.config import NAME, RLTConfig

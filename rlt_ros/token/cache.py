@@ -14,7 +14,7 @@ from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.token.config import stage1_config
 
-SOURCES = ("data", "robot", "sim", "token", "vla", "types.py")
+SOURCES = ("data", "robot", "sim", "token", "vla", "files.py", "types.py")
 """Parts of the package that decide what Stage 1 learns."""
 UNCONCERNED = (
     "robot/gripper.py",

@@ -19,8 +19,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from rlt_ros.data.contract import Contract, compare
-from rlt_ros.data.files import written_aside
 from rlt_ros.data.norm import NormStats
+from rlt_ros.files import written_aside
 from rlt_ros.strict import build
 from rlt_ros.tensor import nn
 from rlt_ros.token.config import TokenConfig

@@ -28,6 +28,24 @@ def test_an_interrupted_write_leaves_what_was_there(tmp_path, error):
     assert [p.name for p in tmp_path.iterdir()] == ["file"] and path.read_bytes() == b"old"
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_interrupted_write_leaves_nothing(tmp_path, error):
+    with pytest.raises(type(error)), written_aside(tmp_path / "checkpoint") as aside:
+        aside.mkdir()
+        (aside / "weights").write_text("half")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_write_keeps_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), written_aside(path) as aside:
+        aside.write_text("new")
+        raise RuntimeError
+    assert path.read_text() == "old"
+
+
 def test_what_a_killed_process_left_is_replaced_by_the_next(tmp_path):
     code = (
         "import os, sys, pathlib; from rlt_ros.files import written_aside\n"
