@@ -1,4 +1,4 @@
-"""How a policy explores and which rows become of it: settings of the actor node and of the loop in one process."""
+"""How a policy explores, which rows become of it and what of a run is kept: settings of the nodes and of `rlt fast`."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ class LoopConfig:
             raise ValueError(f"{found}; expected sigma not negative, noise_hold and stride at least 1")
         if self.store_from not in STORE_FROM:
             raise ValueError(f"store_from is {self.store_from!r}; expected one of {', '.join(STORE_FROM)}")
+
+
+@dataclass(frozen=True)
+class RecordConfig:
+    """Parameters of the learner node that are none of the agent's: where it begins, what it writes and when."""
+
+    save_every: int = 2000  # critic updates between checkpoints; 0 or less: only at the end
+    keep: int = 3  # older checkpoints that stay beside the newest; 0: all of them
+    init_weights: str = ""  # policy file of another run to start from; empty: none

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from rlt_ros.loop.settings import RecordConfig
-from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
+from rlt_ros.loop.config import RecordConfig
+from rlt_ros.rl.checkpoint import CheckpointError, Saver
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.metrics import Metrics
@@ -32,11 +32,11 @@ class Record:
     def __init__(self, run_dir: Path, learner: Learner, config: RecordConfig | None = None) -> None:
         refuse_used(run_dir)
         run_dir.mkdir(parents=True, exist_ok=True)
-        self.run_dir, self._learner, self._config = run_dir, learner, config or RecordConfig()
+        self.run_dir, self._learner, config = run_dir, learner, config or RecordConfig()
         claim(run_dir / "transitions", Origin.of(learner))
         self._journal = Journal(run_dir / "transitions")
         self._metrics = Metrics(run_dir / "tensorboard", run_dir / "metrics.jsonl")
-        self._saved_at = 0
+        self._saver = Saver(run_dir / "checkpoints", learner, config.save_every, config.keep)
 
     def rows(self, rows: list[Transition]) -> None:
         """Bring rows to the disk, before anything is learned from them."""
@@ -52,14 +52,13 @@ class Record:
         """Write what an episode has changed: statistics, and a checkpoint if one is due."""
         stats = self._learner.stats()
         self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
-        made = self._learner.agent.critic_updates - self._saved_at
-        if 0 < self._config.save_every <= made:
+        if self._saver.due:
             self._save_if_it_can()
 
     def close(self) -> None:
         """The last checkpoint, and everything closed. Raises CheckpointError if it cannot be written."""
         self.episode()
-        self._save()
+        self._saver.save()
         self._journal.close()
         self._metrics.close()
 
@@ -70,11 +69,6 @@ class Record:
 
     def _save_if_it_can(self) -> None:
         try:
-            self._save()
+            self._saver.save()
         except CheckpointError as error:
             _log.warning("%s; training goes on", error)
-
-    def _save(self) -> None:
-        # First: where the disk refuses, the next attempt is due after as many updates as ever.
-        self._saved_at = self._learner.agent.critic_updates
-        save_checkpoint(self.run_dir / "checkpoints", self._learner, self._config.keep)

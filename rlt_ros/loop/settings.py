@@ -9,22 +9,13 @@ from typing import Any
 
 import yaml
 
-from rlt_ros.loop.config import LoopConfig
+from rlt_ros.loop.config import LoopConfig, RecordConfig
 from rlt_ros.loop.session import SessionConfig
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.sim.operator import OperatorConfig
 from rlt_ros.strict import ConfigError, build
 
 Values = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class RecordConfig:
-    """Parameters of the learner node that are none of the agent's: where it begins, what it writes and when."""
-
-    save_every: int = 2000  # critic updates between checkpoints; 0 or less: only at the end
-    keep: int = 3  # older checkpoints that stay beside the newest; 0: all of them
-    init_weights: str = ""  # policy file of another run to start from; empty: none
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ PARTS = {f.name: f.default_factory for f in fields(Settings)}
 NODES = {"learner": ("agent", "record"), "actor": ("loop",), "teleop": ("session", "operator")}
 """Nodes of the graph and the parts whose fields are their parameters."""
 OF_NODES_ONLY = frozenset({
-    "autostart", "checkpoint", "init_weights", "lockstep", "nice", "outbox_bound", "resend_after", "robot_config",
+    "autostart", "checkpoint", "lockstep", "nice", "outbox_bound", "resend_after", "robot_config",
     "robot_namespace", "run_dir", "scripted", "seed", "threads", "use_sim_time", "weights_every",
 })  # fmt: skip
 """Parameters of these nodes that say how a node runs and have no meaning in one process."""

@@ -14,7 +14,7 @@ from rlt_ros.loop.offline import Hooks, Offline, Rate
 from rlt_ros.loop.report import write_json
 from rlt_ros.loop.sources import CHECKPOINTS, SourceError, agreed_origin, all_rows, open_source, stage1_origin
 from rlt_ros.loop.train_cli import changed
-from rlt_ros.rl.checkpoint import CheckpointError, latest, read_state, resume, save_checkpoint
+from rlt_ros.rl.checkpoint import CheckpointError, Saver, latest, read_state, resume
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.metrics import Metrics
@@ -44,7 +44,7 @@ class OfflineRun:
         self._rows = all_rows(self._sources)
         self._metrics = Metrics(out / "tensorboard", out / "metrics.jsonl")
         self._began = self._shown = time.monotonic()
-        self._saved_at = self._updates
+        self._saver = Saver(out / CHECKPOINTS, self._learner, arguments.save_every, arguments.keep)
         self._rate = Rate(self._updates, self._expected())
         self._interrupted = False
 
@@ -57,7 +57,7 @@ class OfflineRun:
         offline = Offline(self._learner, Hooks(lambda: self._interrupted, self._after_slice))
         wanted = self._arguments.updates
         finished = offline.as_they_came(self._rows) if wanted is None else offline.all_at_once(self._rows, wanted)
-        save_checkpoint(self._out / CHECKPOINTS, self._learner, self._arguments.keep)
+        self._saver.save()
         write_policy_file(self._out / "policy.safetensors", self._learner.weights())
         stats = self._learner.stats(refused=offline.refused)
         self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
@@ -93,14 +93,12 @@ class OfflineRun:
             self._say(f"train: {self._learner.progress.rows} rows, {self._rate.line(self._updates)}")
             stats = self._learner.stats()
             self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
-        every = self._arguments.save_every
-        if every > 0 and self._updates - self._saved_at >= every:
+        if self._saver.due:
             self._save()
 
     def _save(self) -> None:
-        self._saved_at = self._updates
         try:
-            save_checkpoint(self._out / CHECKPOINTS, self._learner, self._arguments.keep)
+            self._saver.save()
         except CheckpointError as error:
             self._say(f"train: {error}; training goes on")
 

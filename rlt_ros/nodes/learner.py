@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
+from rlt_ros.loop.config import RecordConfig
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
 from rlt_ros.nodes.parameters import declare, declare_dataclass
@@ -32,9 +32,7 @@ class LearnerNode(ManagedNode):
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
-        self._save_every = declare(self, "save_every", 2000, "Critic updates between checkpoints; 0 or less: at end.")
-        self._keep = declare(self, "keep", 3, "Older checkpoints that stay beside the newest; 0: all of them.")
-        self._init_weights = declare(self, "init_weights", "", "Policy file of another run to start from; empty: none.")
+        self._record = declare_dataclass(self, RecordConfig)
         self._config = declare_dataclass(self, AgentConfig)
         self._limits = declare_dataclass(self, AlarmLimits)
         self._alarm_news = AlarmNews()
@@ -44,14 +42,12 @@ class LearnerNode(ManagedNode):
         self._acked: dict[str, TransitionAck] = {}
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
-        self._saved_at = 0
-        self._saving = threading.Lock()
 
     # lifecycle
 
     def setup(self) -> None:
         from rlt_ros.loop.inbox import Inbox
-        from rlt_ros.rl.checkpoint import latest, resume
+        from rlt_ros.rl.checkpoint import Saver, latest, resume
         from rlt_ros.rl.journal import Journal
         from rlt_ros.rl.learner import Learner
         from rlt_ros.rl.metrics import Metrics
@@ -75,7 +71,7 @@ class LearnerNode(ManagedNode):
         resume(self._learner, self._inbox.replayed(), found)
         self._start_from_weights(found)
         self._acked = {ack.stream: ack for ack in self._inbox.taken_up()}
-        self._saved_at = self._learner.agent.critic_updates
+        self._saver = Saver(self._run_dir / "checkpoints", self._learner, self._record.save_every, self._record.keep)
         lines, warn = self._run_dir / "metrics.jsonl", self.get_logger().error
         self._metrics = Metrics(self._run_dir / "tensorboard", lines, warn, self._learner.progress.phases)
         self._connect()
@@ -83,13 +79,13 @@ class LearnerNode(ManagedNode):
         self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
 
     def _start_from_weights(self, checkpoint: Path | None) -> None:
-        if not self._init_weights:
+        file = self._record.init_weights
+        if not file:
             return
         if checkpoint is not None:
-            self.get_logger().info(f"init_weights {self._init_weights} not used: {checkpoint} is resumed")
+            self.get_logger().info(f"init_weights {file} not used: {checkpoint} is resumed")
             return
-        version = self._learner.start_from(Path(self._init_weights))
-        self.get_logger().info(f"starting from version {version} in {self._init_weights}")
+        self.get_logger().info(f"starting from version {self._learner.start_from(Path(file))} in {file}")
 
     def _connect(self) -> None:
         self._acks = self.create_publisher(msg.TransitionAck, "transition_ack", qos.STEP)
@@ -218,22 +214,19 @@ class LearnerNode(ManagedNode):
 
     def _save_if_due(self) -> None:
         # In the trainer's thread: a slow disk then keeps neither rows nor requests waiting.
-        if self._save_every > 0 and self._learner.agent.critic_updates - self._saved_at >= self._save_every:
+        if self._saver.due:
             self._save()
 
     def _save(self) -> Path | None:
-        from rlt_ros.rl.checkpoint import CheckpointError, save_checkpoint
+        from rlt_ros.rl.checkpoint import CheckpointError
 
         if self._trainer is not None and self._trainer.failed:
             return None  # what is in the networks must not be used
-        with self._saving:
-            # Also where the disk refuses: the next attempt is due after as many updates as ever.
-            self._saved_at = self._learner.agent.critic_updates
-            try:
-                path = save_checkpoint(self._run_dir / "checkpoints", self._learner, self._keep)
-            except CheckpointError as error:
-                self.get_logger().error(f"{error}; training goes on")
-                return None
+        try:
+            path = self._saver.save()
+        except CheckpointError as error:
+            self.get_logger().error(f"{error}; training goes on")
+            return None
         self.get_logger().info(f"checkpoint {path}")
         return path
 

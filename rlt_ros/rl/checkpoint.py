@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import threading
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -53,6 +54,30 @@ def save_checkpoint(directory: Path, learner: Learner, keep: int = 0) -> Path:
     if keep > 0:
         _prune(directory, keep + 1)
     return path
+
+
+class Saver:
+    """Checkpoints of one learner as often as its updates ask for; any thread may save.
+
+    every: critic updates between two; 0 or less: none is ever due. keep: as `save_checkpoint` has it.
+    """
+
+    def __init__(self, directory: Path, learner: Learner, every: int, keep: int) -> None:
+        self._directory, self._learner, self._every, self._keep = directory, learner, every, keep
+        self._saved_at = learner.agent.critic_updates
+        self._saving = threading.Lock()
+
+    @property
+    def due(self) -> bool:
+        """Whether as many updates were made since the last attempt."""
+        return 0 < self._every <= self._learner.agent.critic_updates - self._saved_at
+
+    def save(self) -> Path:
+        """Write the next number and return its path. Raises CheckpointError if the disk refuses."""
+        with self._saving:
+            # First: where the disk refuses, the next attempt is due after as many updates as ever.
+            self._saved_at = self._learner.agent.critic_updates
+            return save_checkpoint(self._directory, self._learner, self._keep)
 
 
 def latest(directory: Path) -> Path | None:

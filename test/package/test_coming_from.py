@@ -14,7 +14,7 @@ from rlt_ros.data.contract import Contract
 from rlt_ros.lerobot.algorithm import RLTAlgorithm
 from rlt_ros.lerobot.config import RLTConfig
 from rlt_ros.lerobot.policy import RLTPolicy
-from rlt_ros.loop.config import LoopConfig
+from rlt_ros.loop.config import LoopConfig, RecordConfig
 from rlt_ros.loop.report import TITLES
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.stats import LearnerStats
@@ -22,7 +22,9 @@ from rlt_ros.robot.config import Limits, RobotConfig
 from rlt_ros.token.config import FitConfig, TokenConfig
 
 PAGE = (ROOT / "docs" / "coming-from.md").read_text()
-CONFIGS = (AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RLTConfig, RobotConfig, TokenConfig)
+CONFIGS = (
+    AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RecordConfig, RLTConfig, RobotConfig, TokenConfig,
+)  # fmt: skip
 CLASSES = (RLTAlgorithm, RLTPolicy)
 LAUNCH = (ROOT / "launch" / "stage2.launch.py").read_text()
 BATCHES = "\n".join((PACKAGE / "lerobot" / name).read_text() for name in ("observations.py", "batches.py"))
