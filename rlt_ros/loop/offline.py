@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.rows import RowError
+from rlt_ros.rl.trainer import SLICE
 from rlt_ros.types import Transition
-
-SLICE = 50
-"""Updates between two looks at what else there is to do."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,13 @@ _log = logging.getLogger(__name__)
 
 def refuse_used(run_dir: Path) -> None:
     """Raises FileExistsError if the directory holds anything: rows of two runs must not mix."""
-    if run_dir.exists() and any(run_dir.iterdir()):
+    if is_used(run_dir):
         raise FileExistsError(f"run directory {run_dir} exists already: choose another one")
+
+
+def is_used(run_dir: Path) -> bool:
+    """Whether a run directory holds anything."""
+    return run_dir.exists() and any(run_dir.iterdir())
 
 
 class Record:

@@ -67,8 +67,19 @@ def from_arguments(arguments: Iterable[str]) -> dict[str, Values]:
             raise ConfigError(f"--set {argument}: expected name=value")
         if GIVEN.get(name):
             raise ConfigError(f"--set {argument}: use {GIVEN[name]}")
-        _assign(found, name, _value(text), PARTS, f"--set {argument}")
+        _assign(found, name, value_of(text), PARTS, f"--set {argument}")
     return found
+
+
+def value_of(text: str) -> Any:
+    """A value as YAML reads it, except that 1e-3 and inf are numbers. Raises ConfigError on what is none."""
+    try:
+        value = yaml.safe_load(text)
+        return float(value) if isinstance(value, str) else value
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{text!r} is no value: {error}") from error
+    except ValueError:
+        return value
 
 
 def from_file(path: Path) -> dict[str, Values]:
@@ -114,14 +125,3 @@ def _assign_if_known(found: dict[str, Values], name: str, value: Any, where: str
 
 def _names(parts: Iterable[str]) -> frozenset[str]:
     return frozenset(f.name for part in parts for f in fields(PARTS[part]))
-
-
-def _value(text: str) -> Any:
-    """A value as YAML reads it, except that 1e-3 and inf are numbers."""
-    try:
-        value = yaml.safe_load(text)
-        return float(value) if isinstance(value, str) else value
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{text!r} is no value: {error}") from error
-    except ValueError:
-        return value

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rlt_ros.loop.offline import Hooks, Offline, Rate
+from rlt_ros.loop.record import is_used
 from rlt_ros.loop.report import write_json
 from rlt_ros.loop.sources import CHECKPOINTS, SourceError, agreed_origin, all_rows, open_source, stage1_origin
 from rlt_ros.loop.train_cli import changed
@@ -131,7 +132,7 @@ def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_used(out: Path, resumed: bool) -> None:
     """Raises FileExistsError or FileNotFoundError unless the directory is new, or old and to be gone on in."""
-    used = out.exists() and any(out.iterdir())
+    used = is_used(out)
     if used and not resumed:
         raise FileExistsError(f"{out} exists already: choose another --out, or go on in it with --resume")
     if resumed and not used:

@@ -8,13 +8,13 @@ rlt train runs/monday --out runs/both --resume               what an interrupted
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rlt_ros.loop.settings import value_of
 from rlt_ros.strict import ConfigError
 
 
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
-        help="a setting of AgentConfig, the value as JSON (default: as in the first source that has a checkpoint)",
+        help="a setting of AgentConfig (default: as in the first source that has a checkpoint)",
     )  # fmt: skip
     result.add_argument("--seed", type=int, help="of networks, noise and sampling (default: as the other settings)")
     result.add_argument("--checkpoint", type=Path, help="Stage-1 checkpoint that the rows must have been made with")
@@ -70,10 +70,7 @@ def changed(base: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, An
         name, equals, text = assignment.partition("=")
         if not (name and equals):
             raise ConfigError(f"--set {assignment}: expected NAME=VALUE")
-        try:
-            values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
+        values[name] = value_of(text)
     return values
 
 

@@ -12,7 +12,6 @@ from rlt_ros.types import Transition
 SLICE = 50
 """Updates between two looks at whether training may go on."""
 
-
 EXIT_CODE = 3
 """Of a process whose training has failed: starting it again would fail again."""
 

@@ -23,7 +23,8 @@ from rlt_ros.token.config import FitConfig, TokenConfig
 
 PAGE = (ROOT / "docs" / "coming-from.md").read_text()
 CONFIGS = (
-    AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RecordConfig, RLTConfig, RobotConfig, TokenConfig,
+    AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RecordConfig, RLTConfig, RobotConfig,
+    TokenConfig,
 )  # fmt: skip
 CLASSES = (RLTAlgorithm, RLTPolicy)
 LAUNCH = (ROOT / "launch" / "stage2.launch.py").read_text()
