@@ -25,17 +25,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench.stream import stream
+from bench.rows import columns, stream
 from rlt_ros.rl import stored
 from rlt_ros.rl.checkpoint import latest, resume, save_checkpoint
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.replay import Replay
-from rlt_ros.types import Driver, Features, Transition
+from rlt_ros.types import Transition
 
 POINTS = (0.1, 0.25, 0.5, 1.0)
 """Shares of the rows after which memory is read."""
+STEPS = (40, 100)
+"""Least and most control steps of a phase."""
 BATCH = 256
 ROUNDS = 25
 JOURNAL_ROWS = 4000
@@ -55,20 +57,12 @@ class PlainReplay:
         }  # fmt: skip
         self._arrays = {name: np.zeros((capacity, *shape), np.float32) for name, shape in shapes.items()}
         self._tensors = {name: torch.from_numpy(array) for name, array in self._arrays.items()}
-        self._chunk, self._gamma, self._known, self._rows = c, config.gamma, {}, 0
+        self._gamma, self._known, self._rows = config.gamma, {}, 0
 
     def add(self, row: Transition) -> None:
         """Store a row; only the features of the last phase are kept for those that come."""
         self._known |= {features.id: features for features in row.features}
-        first, following = self._known[row.features_id], self._known[row.next_features_id or row.features_id]
-        valid = np.arange(self._chunk) < row.valid_horizon
-        own = {
-            "state": _state(first), "next_state": _state(following), "reference": first.reference[: self._chunk],
-            "next_reference": following.reference[: self._chunk], "action": row.actions, "valid": valid,
-            "human": valid & (row.drivers == Driver.HUMAN), "rewards": row.rewards, "horizon": row.valid_horizon,
-            "terminated": row.terminated, "mc_return": self._gamma ** (row.steps_to_end - 1),
-        }  # fmt: skip
-        for name, value in own.items():
+        for name, value in columns(row, self._known, self._gamma).items():
             self._arrays[name][self._rows] = value
         self._rows += 1
         if row.last_of_phase:
@@ -91,7 +85,7 @@ class Case:
 
     def stream(self) -> Iterator[Transition]:
         """The rows."""
-        return islice(stream(self.config, self.dims), self.rows)
+        return islice(stream(self.config, self.dims, STEPS), self.rows)
 
     def line(self, bench: str, **figures: Any) -> Line:
         """A measurement."""
@@ -195,10 +189,6 @@ def reset_peak() -> int:
 def _status(name: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
-
-
-def _state(features: Features) -> np.ndarray:
-    return np.concatenate([features.z, features.proprio])
 
 
 def main() -> None:

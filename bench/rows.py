@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 import torch
@@ -15,24 +16,31 @@ STEPS = (20, 100)
 """Least and most control steps of a phase."""
 
 
-def transitions(config: AgentConfig, dims: Dims, count: int, seed: int = 0) -> list[Transition]:
-    """So many rows of whole phases, the last one cut off; success and failure in turn, a person now and then."""
-    rng = np.random.default_rng(seed)
-    made: list[Transition] = []
-    while len(made) < count:
-        made += _phase(config, dims, rng, len(made) + 1, Label.SUCCESS if rng.random() < 0.5 else Label.FAILURE)
-    return made[:count]
+def stream(config: AgentConfig, dims: Dims, steps: tuple[int, int] = STEPS, seed: int = 0) -> Iterator[Transition]:
+    """Rows of phases without end, one at a time; success and failure in turn, a person now and then."""
+    rng, first = np.random.default_rng(seed), 1
+    while True:
+        label = Label.SUCCESS if rng.random() < 0.5 else Label.FAILURE
+        for row in _phase(config, dims, rng, first, int(rng.integers(*steps)), label):
+            yield row
+        first = row.id + 1
+
+
+def transitions(config: AgentConfig, dims: Dims, count: int) -> list[Transition]:
+    """So many of them, the last phase cut off."""
+    return list(islice(stream(config, dims), count))
 
 
 def plain_rows(rows: list[Transition], gamma: float) -> Batch:
     """The same rows as float32 tensors, every row with its own copy of the features that it names."""
     known = {features.id: features for row in rows for features in row.features}
-    columns = [_columns(row, known, gamma) for row in rows]
-    return {name: torch.from_numpy(np.stack([c[name] for c in columns])) for name in columns[0]}
+    found = [columns(row, known, gamma) for row in rows]
+    return {name: torch.from_numpy(np.stack([c[name] for c in found])) for name in found[0]}
 
 
-def _phase(config: AgentConfig, dims: Dims, rng: np.random.Generator, row: int, label: Label) -> Iterator[Transition]:
-    steps = int(rng.integers(*STEPS))
+def _phase(
+    config: AgentConfig, dims: Dims, rng: np.random.Generator, row: int, steps: int, label: Label
+) -> Iterator[Transition]:
     starts = range(0, steps - 1, config.stride)
     carried: set[int] = set()
     for i, start in enumerate(starts):
@@ -62,20 +70,23 @@ def _features(config: AgentConfig, dims: Dims, rng: np.random.Generator, number:
     # Rounded to half precision here, so that both replays hold the same numbers.
     z = rng.normal(size=dims.z).astype(np.float16).astype(np.float32)
     proprio = rng.normal(size=dims.proprio).astype(np.float32)
-    reference = rng.uniform(-0.9, 0.9, (config.chunk, dims.action)).astype(np.float32)
+    # Longer than the chunk, as a VLA's is.
+    reference = rng.uniform(-0.9, 0.9, (2 * config.chunk, dims.action)).astype(np.float32)
     return Features(id=number, stamp=0, episode=0, step=0, z=z, proprio=proprio, reference=reference)
 
 
-def _columns(row: Transition, known: dict[int, Features], gamma: float) -> dict[str, np.ndarray]:
+def columns(row: Transition, known: Mapping[int, Features], gamma: float) -> dict[str, np.ndarray]:
+    """A row as a plain replay keeps it, float32, with its own copy of what it names among the known features."""
     first = known[row.features_id]
     following = first if row.terminated else known[row.next_features_id]
-    valid = np.arange(len(row.rewards)) < row.valid_horizon
+    chunk = len(row.rewards)
+    valid = np.arange(chunk) < row.valid_horizon
     mc_return = gamma ** (row.steps_to_end - 1) if row.label == Label.SUCCESS else 0.0
     return {
         "state": np.concatenate([first.z, first.proprio]),
         "next_state": np.concatenate([following.z, following.proprio]),
-        "reference": first.reference,
-        "next_reference": following.reference,
+        "reference": first.reference[:chunk],
+        "next_reference": following.reference[:chunk],
         "action": row.actions,
         "human": (valid & (row.drivers == Driver.HUMAN)).astype(np.float32),
         "valid": valid.astype(np.float32),

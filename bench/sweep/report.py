@@ -2,7 +2,7 @@
 
 python -m bench.sweep.report docs/data/sweep.json --table docs/learning.md --plot docs/images/sweep.png
 
-The table stands between `<!-- sweep -->` and `<!-- /sweep -->`; a test compares it with the data.
+The table stands between `<!-- sweep -->` and `<!-- /sweep -->`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ python -m bench.sweep.run --out DIR [--checkpoint DIR] [--seeds 1,2,3,4,5] [--mi
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,7 @@ class Run:
 
     def command(self, args: argparse.Namespace) -> list[str]:
         """What to execute."""
-        settings = [f"--set={name}={yaml.safe_dump(value).split(chr(10))[0]}" for name, value in self.settings.items()]
+        settings = [f"--set={name}={json.dumps(value)}" for name, value in self.settings.items()]
         checkpoint = ["--checkpoint", args.checkpoint] if args.checkpoint else []
         return [
             *(sys.executable, "-m", "rlt_ros", "fast", *checkpoint, "--seed", str(self.seed)),
