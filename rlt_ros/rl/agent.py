@@ -28,10 +28,7 @@ class UpdateInfo:
 
 
 class Agent:
-    """Owns networks, targets, optimisers and its random generator. Not thread-safe: `Learner` takes turns.
-
-    translation: which of the policy's dimensions are dx, dy, dz.
-    """
+    """Owns networks, targets, optimisers and its random generator. Not thread-safe: `Learner` takes turns."""
 
     def __init__(self, config: AgentConfig, dims: Dims) -> None:
         self.config, self.dims = config, dims
@@ -50,7 +47,6 @@ class Agent:
         free = config.policy_dims(dims)
         whole = free == tuple(range(free[0], free[-1] + 1))
         self._free = slice(free[0], free[-1] + 1) if whole else list(free)
-        self.translation = [i for i, dim in enumerate(free) if dim < 3]
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -148,9 +144,6 @@ class Agent:
             return network(*inputs)
         with torch.autocast(torch.device(self.config.device).type, torch.bfloat16):
             return network(*inputs).float()
-    def grad_norm(self, network: str) -> float:
-        """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
-        return self._trained[network].grad_norm
 
     def tensors(self) -> dict[str, Tensor]:
         """Everything that an update reads or writes, by name, networks first: not copies."""
@@ -174,6 +167,10 @@ class Agent:
     def optimizers(self) -> dict[str, torch.optim.Optimizer]:
         """Those of `actor` and `critic`: the same objects as long as the agent lives, whatever it loads."""
         return {name: trained.adam for name, trained in self._trained.items()}
+
+    def grad_norm(self, network: str) -> float:
+        """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
+        return self._trained[network].grad_norm
 
     def _modules(self) -> dict[str, torch.nn.Module]:
         return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}
