@@ -246,8 +246,7 @@ class RLTAlgorithm(ModelHubMixin, library_name="rlt_ros", license="apache-2.0", 
         return self._online, self._optimization_step, self.agent.critic_updates, self.agent.actor_updates
 
     def _norms(self, *names: str) -> dict[str, float]:
-        # As the optimiser saw them, that is after clipping.
-        return {name: _norm(self.agent.optimizers[name]) for name in names}
+        return {name: self.agent.grad_norm(name) for name in names}
 
 
 def _observation(batch: BatchType, key: str) -> Mapping[str, Any]:
@@ -265,11 +264,6 @@ def _finite(losses: dict[str, float]) -> dict[str, float]:
         if not math.isfinite(value):
             raise Diverged(f"{name} is {value}")
     return losses
-
-
-def _norm(optimizer: torch.optim.Optimizer) -> float:
-    gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-    return float(torch.stack([gradient.norm() for gradient in gradients]).norm())
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
