@@ -20,7 +20,7 @@ class Task:
 
 TASKS = {
     # A constant error: the same correction everywhere undoes it.
-    "peg": Task(DemonstratorConfig(bias=(0.0028, -0.0016), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
+    "peg": Task(DemonstratorConfig(bias=(0.0031, -0.0018), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
     # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it.
     "yaw_mark": Task(
         DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),

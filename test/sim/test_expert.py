@@ -25,7 +25,7 @@ def outcomes(world: PegInsertion, policy: Policy, seeds: range) -> tuple[int, li
 def test_expert_inserts_every_time(world: PegInsertion, robot: RobotConfig) -> None:
     successes, lengths, _ = outcomes(world, Expert(robot), range(100, 120))
     assert successes == 20
-    assert 11 <= np.mean(lengths) <= 32  # 11 steps is the geometric floor at 5 mm a step
+    assert 44 <= np.mean(lengths) <= 55  # the way down alone, 55 mm on average at 1.25 mm a step, takes 44
 
 
 def test_biased_demonstrator_is_imperfect_and_gentle(world: PegInsertion, robot: RobotConfig) -> None:
