@@ -18,7 +18,7 @@ def collect(out: Path) -> dict[str, dict[str, Any]]:
     for path in sorted(out.glob("*/seed*/summary.json")):
         summary = json.loads(path.read_text())
         cell = found.setdefault(path.parents[1].name, {})
-        cell[str(summary["seed"])] = {name: summary[name] for name in KEPT}
+        cell[str(summary["seed"])] = {name: summary[name] for name in KEPT if name in summary}
     return found
 
 

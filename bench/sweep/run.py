@@ -39,9 +39,11 @@ class Run:
     def command(self, args: argparse.Namespace) -> list[str]:
         """What to execute."""
         settings = [f"--set={name}={json.dumps(value)}" for name, value in self.settings.items()]
-        checkpoint = ["--checkpoint", args.checkpoint] if args.checkpoint else []
+        options = ["--checkpoint", args.checkpoint] if args.checkpoint else []
+        # The VLA's own figures are the same for every cell of a seed: those of the default will do.
+        options += ["--no-base"] if self.settings else []
         return [
-            *(sys.executable, "-m", "rlt_ros", "fast", *checkpoint, "--seed", str(self.seed)),
+            *(sys.executable, "-m", "rlt_ros", "fast", *options, "--seed", str(self.seed)),
             *("--minutes", str(args.minutes), "--eval-episodes", str(args.eval_episodes)),
             *("--run-dir", str(self.directory), *settings),
         ]

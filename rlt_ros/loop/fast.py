@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     add("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")
     add("--dither", type=_numbers, default=(), metavar="0.05,0.1", help="evaluate the VLA with noise of these sigmas")
     add("--expert", action="store_true", help="evaluate the scripted expert on the same start states")
+    add("--no-base", action="store_true", help="do not evaluate the unlearned VLA at the end")
     add("--exact", action="store_true", help="one VLA pass at a time, slower: bit for bit the lockstep graph")
     add("--seed", type=int, default=1, help="of everything (default: 1)")
     add("--run-dir", type=Path, help="new directory for rows, checkpoints, TensorBoard and summary (default: none)")
@@ -97,7 +98,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _practice(args: argparse.Namespace) -> Practice:
     checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config, args.task)
-    chosen, wishes = _settings(args, checkpoint), Wishes(args.moments, args.dither, args.expert, args.exact)
+    chosen = _settings(args, checkpoint)
+    wishes = Wishes(args.moments, args.dither, args.expert, args.exact, base=not args.no_base)
     parts = real_parts(
         checkpoint=checkpoint,
         robot_config=args.robot_config,

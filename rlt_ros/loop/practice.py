@@ -14,19 +14,20 @@ from rlt_ros.loop.pace import Pace
 from rlt_ros.loop.parts import Parts
 from rlt_ros.loop.record import Record
 from rlt_ros.loop.report import status_line
-from rlt_ros.loop.session import EXPERT, FINAL
+from rlt_ros.loop.session import EVALUATIONS, EXPERT, FINAL
 from rlt_ros.loop.settings import Settings
 from rlt_ros.types import PolicyWeights, Transition
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is evaluated besides base and final actor, on the same start states, and how."""
+    """What is evaluated besides the final actor, on the same start states, and how."""
 
     moments: tuple[float, ...] = ()  # minutes of practice after which the actor of that moment is evaluated
     dither: tuple[float, ...] = ()  # sigmas of held noise with which the unlearned VLA is evaluated
     expert: bool = False  # whether the scripted expert is evaluated
     exact: bool = False  # one VLA pass at a time, as in the lockstep graph
+    base: bool = True  # whether the unlearned VLA is evaluated at the end
 
 
 class Practice:
@@ -48,10 +49,17 @@ class Practice:
         self._waiting = sorted(wishes.moments)
         self._pace = Pace(settings.session.control_rate)
         hooks = Hooks(self._on_rows, self._report, self._on_weights, self._on_episode)
-        batch, background = 1 if wishes.exact else BATCH, settings.agent.async_training
-        # A name of its own: `rlt train` refuses the same stream from two runs.
-        stream = uuid4().hex
-        self._loop = InProcess(parts, settings.session, settings.loop, background, batch, hooks=hooks, stream=stream)
+        self._loop = InProcess(
+            parts,
+            settings.session,
+            settings.loop,
+            background=settings.agent.async_training,
+            batch=1 if wishes.exact else BATCH,
+            evaluations=EVALUATIONS if wishes.base else FINAL,
+            hooks=hooks,
+            # A name of its own: `rlt train` refuses the same stream from two runs.
+            stream=uuid4().hex,
+        )
         self._evaluator = Evaluator(parts, settings.session, settings.loop, episode=self._report)
 
     def run(self) -> dict[str, Any]:

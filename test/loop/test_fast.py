@@ -108,8 +108,9 @@ def test_a_chunk_shorter_than_the_checkpoints_is_practised_and_a_longer_one_than
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = ["--eval-episodes", "0", "--json", "--minutes", "0.02"]
-    assert main([*arguments, *short, "--set", "chunk=5"]) == 0
-    assert json.loads(capsys.readouterr().out)["rows_dropped"] == {}
+    assert main([*arguments, *short, "--set", "chunk=5", "--no-base"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["rows_dropped"] == {} and "final" in summary and "base" not in summary
     assert main([*arguments, *short, "--set", "chunk=99"]) == 1
     assert "chunk is 99; the VLA of" in capsys.readouterr().err
 
