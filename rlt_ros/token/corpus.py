@@ -1,0 +1,92 @@
+"""The demonstrations as Stage 1 learns from them: frames, normalised state, which episodes are held back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rlt_ros.data.demos import Demonstration, Frames
+from rlt_ros.data.norm import NormStats
+from rlt_ros.tensor import Tensor, torch
+from rlt_ros.token.config import Stage1Config
+from rlt_ros.types import PROPRIO_NAMES
+from rlt_ros.vla.contract import VLAInput
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """N frames of a set of episodes, in their order.
+
+    state: float32 (N, P), SI units, the entries that VLA and agent get. proprio: the same, normalised by `norm`.
+    episode: int64 (N,), number of each frame's episode. success: bool (N,), how that episode ended. training,
+    validation: int64, frames that are learned from and frames of episodes that are not.
+    """
+
+    frames: Frames
+    state: np.ndarray
+    proprio: np.ndarray
+    norm: NormStats
+    episode: np.ndarray
+    success: np.ndarray
+    training: Tensor
+    validation: Tensor
+
+    @staticmethod
+    def of(
+        episodes: Sequence[Demonstration], config: Stage1Config, horizon: int, seed: int, norm: NormStats | None = None
+    ) -> Corpus:
+        """Stack episodes. horizon: H of the VLA. norm: statistics that a VLA was trained with; None: of these frames.
+
+        Raises DemonstrationError where two episodes differ in their cameras, ValueError where none is left to learn from.
+        """
+        frames = Frames.of(episodes, horizon)
+        names = config.proprio_names
+        state = frames.proprio if names == PROPRIO_NAMES else frames.proprio[:, list(config.state_indices)]
+        norm = norm or NormStats.of(state, names)
+        lengths = [len(episode.actions) for episode in episodes]
+        held = held_back([episode.id for episode in episodes], config.validation, seed)
+        episode = np.repeat([episode.id for episode in episodes], lengths)
+        rows = torch.from_numpy(np.isin(episode, held))
+        return Corpus(
+            frames=frames,
+            state=state,
+            proprio=norm.normalise(state),
+            norm=norm,
+            episode=episode,
+            success=np.repeat([bool(episode.success) for episode in episodes], lengths),
+            training=torch.nonzero(~rows).flatten(),
+            validation=torch.nonzero(rows).flatten(),
+        )
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+    def batch(self, rows: np.ndarray | slice, instruction: str) -> VLAInput:
+        """What the VLA sees of some frames."""
+        images = {name: np.asarray(pictures[rows]) for name, pictures in self.frames.images.items()}
+        return VLAInput(images, self.proprio[rows], instruction, self.state[rows])
+
+    @cached_property
+    def identity(self) -> str:
+        """SHA-256 of everything in the frames: pictures, state, actions, in their order."""
+        digest = hashlib.sha256()
+        arrays = {**self.frames.images, "state": self.state, "targets": self.frames.targets}
+        for name, values in sorted(arrays.items()):
+            digest.update(f"{name} {values.dtype} {values.shape}".encode())
+            for start in range(0, len(values), 256):
+                digest.update(np.ascontiguousarray(values[start : start + 256]))
+        return digest.hexdigest()
+
+
+def held_back(ids: Sequence[int], share: float, seed: int) -> np.ndarray:
+    """Episodes for validation, chosen by the seed: a share of all, at least one unless the share is 0."""
+    if share == 0.0:
+        return np.empty(0, dtype=np.int64)
+    count = max(1, round(share * len(ids)))
+    if count >= len(ids):
+        raise ValueError(f"validation {share} of {len(ids)} episodes leaves none to learn from")
+    return np.random.default_rng((seed, len(ids))).choice(np.asarray(ids), count, replace=False)
