@@ -18,7 +18,7 @@ def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1C
     Pictures are shifted and change in brightness. A shift keeps where the hole is relative to the peg, and that is what
     the network has to look at: with 60 board poses it would rather learn them by heart.
     """
-    vla.head.standardise(torch.from_numpy(frames.targets))
+    vla.standardise(torch.from_numpy(frames.targets))
     draw = torch.Generator().manual_seed(seed + 1)
     pictures = torch.from_numpy(np.stack([frames.images[name] for name in vla.cameras], axis=1))
     states, targets = torch.from_numpy(proprio), torch.from_numpy(frames.targets)
@@ -27,12 +27,9 @@ def train_vla(vla: TinyVLA, frames: Frames, proprio: np.ndarray, config: Stage1C
     def loss_of(rows: Tensor) -> dict[str, Tensor]:
         pixels = vary(vla.pixels(pictures[rows]), config.brightness, draw)
         pixels = shifted(pixels, config.shift, draw)
-        tokens, mask = vla.prefix(pixels, states[rows], config.instruction)
-        times = config.flow_times * len(rows)
-        noise = torch.randn(times, *targets.shape[1:], generator=draw)
-        # Most weight on early times: there the actions have to come from the picture, later the noise gives them away.
-        time = torch.rand(times, generator=draw).square()
-        return {"vla_loss": vla.head.loss(tokens, mask, targets[rows], valid[rows], noise, time)}
+        chunk, counted = targets[rows], valid[rows]
+        loss = vla.loss_of(pixels, states[rows], config.instruction, chunk, counted, draw, config.flow_times)
+        return {"vla_loss": loss.vla_loss}
 
     return fit(vla, config.fit_vla, len(frames), loss_of, "vla", seed)
 
