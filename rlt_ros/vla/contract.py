@@ -127,7 +127,7 @@ class VLA(Protocol):
         """
 
     def save(self, folder: Path) -> dict[str, Any]:
-        """Write into an existing directory what `vla.backends.load_vla` needs there; returns its settings, JSON-ready."""
+        """Write what `vla.backends.load_vla` needs into an existing directory; returns its settings, JSON-ready."""
 
 
 class TrainableVLA(VLA, Protocol):
