@@ -25,7 +25,7 @@ the pip extra.
 def load_vla(settings: Mapping[str, Any], folder: Path, where: str, device: str = "cpu") -> VLA:
     """A VLA from its settings, of which `backend` chooses the kind; device: of torch, such as `cuda`.
 
-    Raises ConfigError on an unknown backend or setting, ValueError where files do not fit, ImportError naming the extra.
+    Raises ConfigError on an unknown backend or setting, ValueError where files do not fit, ImportError with the extra.
     """
     values = dict(settings)
     name = values.pop("backend", None)
