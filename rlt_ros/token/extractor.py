@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlt_ros.robot.action_space import clip_reference
-from rlt_ros.tensor import torch
+from rlt_ros.tensor import nn, torch
 from rlt_ros.token.checkpoint import Stage1
 from rlt_ros.types import Features, Observation
 from rlt_ros.vla.contract import VLAInput
@@ -24,8 +24,9 @@ class FeatureExtractor:
         self._seed = seed
         if threads is not None:
             torch.set_num_threads(threads)
-        stage1.vla.eval()
-        stage1.token.eval()
+        for part in (stage1.vla, stage1.token):
+            if isinstance(part, nn.Module):
+                part.eval()
 
     def features(self, observations: Sequence[Observation]) -> list[Features]:
         """Features of observations, in their order.
@@ -36,19 +37,22 @@ class FeatureExtractor:
             return []
         for observation in observations:
             self._check(observation)
-        proprio = self._stage1.norm.normalise(np.stack([o.proprio for o in observations]))
-        z, reference = self._infer(observations, proprio)
+        state = np.stack([o.proprio for o in observations])
+        proprio = self._stage1.norm.normalise(state)
+        z, reference = self._infer(observations, proprio, state)
         return [
             Features(o.id, o.stamp, o.episode, o.step, z[i].copy(), proprio[i].copy(), clip_reference(reference[i]))
             for i, o in enumerate(observations)
         ]
 
     @torch.inference_mode()
-    def _infer(self, observations: Sequence[Observation], proprio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _infer(
+        self, observations: Sequence[Observation], proprio: np.ndarray, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         contract, token = self._stage1.contract, self._stage1.token
         images = {name: np.stack([o.images[name] for o in observations]) for name in contract.cameras}
         seeds = [pass_seed(self._seed, o.id) for o in observations]
-        out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction), seeds)
+        out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction, state), seeds)
         z = token.encode(out.tokens, out.mask, out.kinds)
         return z.cpu().numpy(), out.reference.cpu().numpy()
 
