@@ -130,7 +130,8 @@ def real_parts(
     contract = stage1.contract
     contract.check_robot(robot)
     contract.check_task(task)
-    agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    agent = agent or AgentConfig(chunk=contract.chunk, seed=seed)
+    dims = Dims(z=contract.token_dim, proprio=len(contract.proprio_names))
     if agent.chunk > contract.horizon:
         raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(

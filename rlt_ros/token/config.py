@@ -93,7 +93,9 @@ class Stage1Config:
         _one_of("objective", self.objective, OBJECTIVES)
         _one_of("embedding_dtype", self.embedding_dtype, PRECISIONS)
         if self.objective == "frozen" and not self.vla_from:
-            raise ValueError("objective is frozen and vla_from is empty; a VLA that is not trained has to come from there")
+            raise ValueError(
+                "objective is frozen and vla_from is empty; a VLA that is not trained comes from there"
+            )
         if bool(self.dataset.path) != bool(self.dataset.mapping):
             raise ValueError(f"dataset.path is {self.dataset.path!r} and mapping {self.dataset.mapping!r}; give both")
         if not 0.0 <= self.validation <= 0.5:
@@ -114,6 +116,37 @@ class Stage1Config:
     def untrained(self) -> Stage1Config:
         """The same with a random token encoder, standardised only: what a trained one is compared with."""
         return replace(self, fit_token=replace(self.fit_token, steps=0))
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """How a run goes about it, without any effect on what is learned."""
+
+    save_every: int = 200  # steps between two snapshots; 0: none
+    keep: int = 2  # newest snapshots of each stage that stay
+    log_every: int = 10  # steps between two points of a curve
+    validate_every: int = 100  # steps between two looks at the validation episodes
+    tensorboard: bool = True  # write curves
+    device: str = "cpu"  # of torch, such as cuda; with `accelerate launch` that decides
+    threads: int = 1  # of torch on the processor; 0: as many as torch likes. They round differently
+    embeddings: str = ""  # directory that keeps token embeddings; empty: in memory
+    frames: str = ""  # directory for pictures that do not fit into memory; empty: in memory
+
+    def __post_init__(self) -> None:
+        for name, least in {"save_every": 0, "keep": 1, "log_every": 1, "validate_every": 1, "threads": 0}.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+
+
+@dataclass(frozen=True)
+class Stage1File:
+    """The content of a configuration file of `rlt stage1`."""
+
+    output: str  # new directory of the checkpoint; the run's own files lie beside it, in OUTPUT.run
+    seed: int = 0  # of demonstrations, weights and training
+    robot_config: str = ""  # robot config (YAML); empty: the FR3's
+    learn: Stage1Config = field(default_factory=Stage1Config)
+    run: RunConfig = field(default_factory=RunConfig)
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:

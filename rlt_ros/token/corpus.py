@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from rlt_ros.data.demos import Demonstration, Frames
+from rlt_ros.data.demos import Demonstration, DemonstrationError, Frames
 from rlt_ros.data.norm import NormStats
 from rlt_ros.tensor import Tensor, torch
 from rlt_ros.token.config import Stage1Config
 from rlt_ros.types import PROPRIO_NAMES
-from rlt_ros.vla.contract import VLAInput
+from rlt_ros.vla.contract import VLA, VLAInput
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,17 @@ class Corpus:
 
     @staticmethod
     def of(
-        episodes: Sequence[Demonstration], config: Stage1Config, horizon: int, seed: int, norm: NormStats | None = None
+        episodes: Sequence[Demonstration], config: Stage1Config, vla: VLA, seed: int, norm: NormStats | None = None
     ) -> Corpus:
-        """Stack episodes. horizon: H of the VLA. norm: statistics that a VLA was trained with; None: of these frames.
+        """Stack episodes as the VLA needs them. norm: statistics that it was trained with; None: of these frames.
 
-        Raises DemonstrationError where two episodes differ in their cameras, ValueError where none is left to learn from.
+        Raises DemonstrationError where two episodes differ in their cameras or the VLA needs others, ValueError where
+        no episode is left to learn from.
         """
-        frames = Frames.of(episodes, horizon)
+        frames = with_cameras(Frames.of(episodes, vla.horizon), vla.cameras)
         names = config.proprio_names
-        state = frames.proprio if names == PROPRIO_NAMES else frames.proprio[:, list(config.state_indices)]
+        entries = [PROPRIO_NAMES.index(name) for name in names]
+        state = np.ascontiguousarray(frames.proprio[:, entries])
         norm = norm or NormStats.of(state, names)
         lengths = [len(episode.actions) for episode in episodes]
         held = held_back([episode.id for episode in episodes], config.validation, seed)
@@ -80,6 +82,13 @@ class Corpus:
             for start in range(0, len(values), 256):
                 digest.update(np.ascontiguousarray(values[start : start + 256]))
         return digest.hexdigest()
+
+
+def with_cameras(frames: Frames, cameras: Sequence[str]) -> Frames:
+    """Frames with these cameras only. Raises DemonstrationError naming both sides if one is missing."""
+    if not set(cameras) <= set(frames.images):
+        raise DemonstrationError(f"images: cameras {sorted(frames.images)}; the VLA needs {sorted(cameras)}")
+    return replace(frames, images={name: frames.images[name] for name in cameras})
 
 
 def held_back(ids: Sequence[int], share: float, seed: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Token embeddings of all frames under a frozen VLA: in memory, or on disk with the name of everything they depend on.
 
-    identity.json              what they were made from, sizes, token kinds
-    tokens-00000.safetensors   "tokens" (n, M, D) and "mask" bool (n, M) of the first n frames, then the next ones
+identity.json              what they were made from, sizes, token kinds
+tokens-00000.safetensors   "tokens" (n, M, D) and "mask" bool (n, M) of the first n frames, then the next ones
 """
 
 from __future__ import annotations

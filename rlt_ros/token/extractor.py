@@ -9,7 +9,7 @@ import numpy as np
 from rlt_ros.robot.action_space import clip_reference
 from rlt_ros.tensor import nn, torch
 from rlt_ros.token.checkpoint import Stage1
-from rlt_ros.types import Features, Observation
+from rlt_ros.types import PROPRIO_NAMES, Features, Observation
 from rlt_ros.vla.contract import VLAInput
 
 
@@ -24,6 +24,7 @@ class FeatureExtractor:
         self._seed = seed
         if threads is not None:
             torch.set_num_threads(threads)
+        self._entries = [PROPRIO_NAMES.index(name) for name in stage1.contract.proprio_names]
         for part in (stage1.vla, stage1.token):
             if isinstance(part, nn.Module):
                 part.eval()
@@ -37,7 +38,7 @@ class FeatureExtractor:
             return []
         for observation in observations:
             self._check(observation)
-        state = np.stack([o.proprio for o in observations])
+        state = np.stack([o.proprio[self._entries] for o in observations])
         proprio = self._stage1.norm.normalise(state)
         z, reference = self._infer(observations, proprio, state)
         return [
@@ -66,11 +67,11 @@ class FeatureExtractor:
             if image.shape != (*contract.image_size, 3) or image.dtype != np.uint8:
                 wanted = (*contract.image_size, 3)
                 raise ValueError(f"{where}: images[{name}]: {image.dtype} {image.shape}; expected uint8 {wanted}")
-        if observation.proprio.shape != (len(contract.proprio_names),):
-            wanted = (len(contract.proprio_names),)
+        if observation.proprio.shape != (len(PROPRIO_NAMES),):
+            wanted = (len(PROPRIO_NAMES),)
             raise ValueError(f"{where}: proprio: shape {observation.proprio.shape}; expected {wanted}")
         if not np.isfinite(observation.proprio).all():
-            name = contract.proprio_names[int(np.argmin(np.isfinite(observation.proprio)))]
+            name = PROPRIO_NAMES[int(np.argmin(np.isfinite(observation.proprio)))]
             raise ValueError(f"{where}: proprio: {name} is not finite")
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlt_ros.token.config import RunConfig
 from rlt_ros.token.processes import Processes, Single
 from rlt_ros.token.progress import Progress
 from rlt_ros.token.snapshots import Snapshots
@@ -16,29 +16,11 @@ from rlt_ros.token.watch import Watch
 Show = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class RunConfig:
-    """How a run goes about it, without any effect on what is learned."""
-
-    save_every: int = 200  # steps between two snapshots; 0: none
-    keep: int = 2  # newest snapshots of each stage that stay
-    log_every: int = 10  # steps between two points of a curve
-    validate_every: int = 100  # steps between two looks at the validation episodes
-    tensorboard: bool = True  # write curves
-    device: str = "cpu"  # of torch, such as cuda; with `accelerate launch` that decides
-    threads: int = 1  # of torch on the processor; 0: as many as torch likes. They round differently
-    embeddings: str = ""  # directory that keeps token embeddings; empty: in memory
-    frames: str = ""  # directory for pictures that do not fit into memory; empty: in memory
-
-    def __post_init__(self) -> None:
-        if self.keep < 1 or self.log_every < 1 or self.validate_every < 1:
-            raise ValueError("keep, log_every and validate_every: expected at least 1")
-
-
 class Run:
     """Follows trainings; only the first process prints and writes.
 
-    folder: of the run, None: nothing is written and nothing can be gone on with. recipe: as `Snapshots` has it.
+    folder: of the run, None: nothing is written and nothing can be gone on with. recipe: JSON-ready, what must not
+    change between a run and the one that goes on with it.
     """
 
     def __init__(
@@ -52,8 +34,23 @@ class Run:
         self.processes, self.config = processes or Single(), config or RunConfig()
         self._first = self.processes.rank == 0
         self._show: Show = show if self._first else lambda line: None
-        self._snapshots = Snapshots(folder / "snapshots", recipe or {}, self.config.keep) if folder else None
+        self._recipe = dict(recipe or {})
+        self._snapshots = Snapshots(folder / "snapshots", self._recipe, self.config.keep) if folder else None
         self._curves = Curves(folder / "tensorboard") if folder and self.config.tensorboard and self._first else None
+
+    @property
+    def resumable(self) -> bool:
+        """Whether snapshots are written and read."""
+        return self._snapshots is not None
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there is a snapshot to go on with."""
+        return self._snapshots is not None and bool(self._snapshots.all())
+
+    def bind(self, **made_from: object) -> None:
+        """Add to the recipe what is known only now, such as the hash of the demonstrations."""
+        self._recipe |= made_from
 
     def say(self, line: str) -> None:
         """Print a line that begins with `stage1: `."""

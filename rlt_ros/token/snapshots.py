@@ -1,7 +1,7 @@
 """Numbered snapshots of a training, each written aside and renamed: one that has its name is whole.
 
-    snapshots/vla-000200/training.json        steps made, running means, the recipe that it belongs to
-    snapshots/vla-000200/tensors.safetensors  weights, moments of the optimiser, random generators
+snapshots/vla-000200/training.json        steps made, running means, the recipe that it belongs to
+snapshots/vla-000200/tensors.safetensors  weights, moments of the optimiser, random generators
 """
 
 from __future__ import annotations
@@ -68,6 +68,10 @@ class Snapshots:
             raise SnapshotError(f"{path}: cannot be read: {error}") from error
         _compare_all(f"{path}: recipe", _plain(self._recipe), recipe)
         return tensors, values
+
+    def all(self) -> list[Path]:
+        """Those of every stage."""
+        return [path for path in self.folder.glob("*-*") if re.fullmatch(r"[a-z]+-\d{6,}", path.name)]
 
     def of(self, stage: str) -> list[Path]:
         """Those of a stage, oldest first."""

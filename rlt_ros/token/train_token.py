@@ -51,8 +51,7 @@ def train_token(
     training, validation: int64, frames to learn from (None: all) and to look at. Returns the losses of the last steps
     and `reconstruction`.
     """
-    if config.steps:
-        measure(token, embeddings)
+    measure(token, embeddings)
     rows = torch.arange(len(embeddings)) if training is None else training
     losses = fit(TokenObjective(token, embeddings, config), config, rows, seed, run, validation)
     return losses | finish(token, embeddings)
@@ -60,7 +59,9 @@ def train_token(
 
 @torch.no_grad()
 def measure(token: RLToken, embeddings: Embeddings) -> None:
-    """The statistics of the embeddings' channels, from some of the frames."""
+    """The statistics of the embeddings' channels, from some of the frames, if the token wants them."""
+    if not token.config.normalise:
+        return
     some = torch.linspace(0, len(embeddings) - 1, min(MEASURED, len(embeddings))).long()
     tokens, mask = embeddings.of(some)
     token.measure(tokens, mask, embeddings.kinds)

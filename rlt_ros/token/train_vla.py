@@ -41,7 +41,8 @@ class VLAObjective(Objective):
     def passed(self, rows: Tensor, draw: torch.Generator) -> VLALoss:
         """Loss and tokens of frames from one pass."""
         rows, config = rows.cpu(), self._config
-        batch, targets, valid = self._corpus.batch(rows.numpy(), config.instruction), self._targets[rows], self._valid[rows]
+        batch = self._corpus.batch(rows.numpy(), config.instruction)
+        targets, valid = self._targets[rows], self._valid[rows]
         change = Change(config.brightness, config.shift) if self.training else Change(0.0, 0)
         if not isinstance(self.vla, TinyVLA):
             return self.vla.loss(change.of_batch(batch, draw), targets, valid, draw)
@@ -75,7 +76,9 @@ class Change:
         return VLAInput(images, batch.proprio, batch.instruction, batch.state)
 
 
-def train_vla(vla: TrainableVLA, corpus: Corpus, config: Stage1Config, seed: int, run: Run | None = None) -> dict[str, float]:
+def train_vla(
+    vla: TrainableVLA, corpus: Corpus, config: Stage1Config, seed: int, run: Run | None = None
+) -> dict[str, float]:
     """Train in place. Returns `vla_loss` of the last steps, and `val_vla_loss` if there are validation episodes."""
     vla.standardise(torch.from_numpy(corpus.frames.targets))
     objective = VLAObjective(vla, corpus, config)

@@ -24,7 +24,9 @@ class Training:
     ) -> None:
         self.objective, self.config, self.processes = objective, config, processes or Single()
         if config.batch % self.processes.count:
-            raise ValueError(f"{objective.stage}: batch {config.batch} is no multiple of {self.processes.count} processes")
+            raise ValueError(
+                f"{objective.stage}: batch {config.batch} is no multiple of {self.processes.count} processes"
+            )
         self.step = 0
         self.mean = Mean()
         objective.to(self.processes.device)

@@ -10,7 +10,7 @@ WINDOWS = 20
 LEAST = 10
 """Steps in a stretch at least: a mean over fewer is mostly noise."""
 FALL = 0.02
-"""Share of the first mean by which the lowest one since has to be below it."""
+"""Share of the first stretch's mean by which the mean since has to be below it."""
 
 
 class Watch:
@@ -41,7 +41,7 @@ class Watch:
 
     def _judge(self) -> str:
         first, later = self._means[0], self._means[2:]
-        if self._warned or not later or min(later) < first - FALL * abs(first):
+        if self._warned or not later or sum(later) / len(later) < first - FALL * abs(first):
             return ""
         self._warned = True
         return (
