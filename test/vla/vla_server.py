@@ -67,6 +67,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(number)
-        self.lines += self.process.stdout.readlines()
-        self.process.stdout.close()
+        if not self.process.stdout.closed:
+            self.lines += self.process.stdout.readlines()
+            self.process.stdout.close()
         return self.process.wait(20)
