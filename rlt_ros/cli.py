@@ -13,6 +13,7 @@ COMMANDS = {
     "train": ("rlt_ros.loop.train_cli:main", "learn from the stored rows of earlier runs"),
     "stage1": ("rlt_ros.token.stage1_cli:main", "VLA and RL token from demonstrations, of a dataset or simulated"),
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
+    "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
 }
 """Subcommand to "module:function" and what it does. A function takes its arguments and returns the exit code:
 `def main(argv: Sequence[str] | None = None) -> int`. Its module is imported when it is called for.

@@ -32,7 +32,8 @@ class FeatureExtractor:
     def features(self, observations: Sequence[Observation]) -> list[Features]:
         """Features of observations, in their order.
 
-        Raises ValueError naming observation and field, with both values, where one does not fit the contract.
+        Raises ValueError naming observation and field, with both values, where one does not fit the contract,
+        VLAUnavailable where a VLA on another machine does not answer.
         """
         if not observations:
             return []
@@ -54,7 +55,8 @@ class FeatureExtractor:
         images = {name: np.stack([o.images[name] for o in observations]) for name in contract.cameras}
         seeds = [pass_seed(self._seed, o.id) for o in observations]
         out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction, state), seeds)
-        z = token.encode(out.tokens, out.mask, out.kinds)
+        device = token.e_rl.device
+        z = token.encode(out.tokens.to(device), out.mask.to(device), out.kinds)
         return z.cpu().numpy(), out.reference.cpu().numpy()
 
     def _check(self, observation: Observation) -> None:

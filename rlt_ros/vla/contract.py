@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from rlt_ros.tensor import Tensor, torch
+if TYPE_CHECKING:  # the vocabulary alone needs no torch
+    from rlt_ros.tensor import Tensor, torch
 
 
 class TokenKind(IntEnum):
@@ -37,6 +38,13 @@ class VLAInput:
 
     def __len__(self) -> int:
         return len(self.proprio)
+
+    def check_seeds(self, seeds: Sequence[int]) -> None:
+        """Raise ValueError unless there is one seed of 64 bit for each observation."""
+        if len(seeds) != len(self):
+            raise ValueError(f"seeds: {len(seeds)} for {len(self)} observations")
+        if not all(0 <= seed < 2**64 for seed in seeds):
+            raise ValueError(f"seeds: {list(seeds)}; expected 0 to 2**64 - 1")
 
     def check(self, cameras: Sequence[str], image_size: tuple[int, int], proprio_dim: int) -> None:
         """Raise ValueError naming the field and both values where the batch is not what the model was made for."""

@@ -99,8 +99,7 @@ class TinyVLA(nn.Module):
     def infer(self, batch: VLAInput, seeds: Sequence[int]) -> VLAOutput:
         """Tokens and reference from one pass; see `vla.contract.VLA.infer`."""
         batch.check(self.cameras, self.image_size, self.proprio_dim)
-        if len(seeds) != len(batch.proprio):
-            raise ValueError(f"seeds: {len(seeds)} for {len(batch.proprio)} observations")
+        batch.check_seeds(seeds)
         tokens, mask = self.embed(batch)
         noise = seeded_noise(seeds, self.horizon, self.action_dim).to(tokens.device)
         return VLAOutput(tokens, mask, self.kinds, self.head.sample(tokens, mask, noise))
