@@ -31,6 +31,7 @@ setup(
         "remote": ["msgpack>=1.0", "websockets>=15"],
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
+        "gpus": ["accelerate"],
         "test": ["hypothesis", "pytest"],
     },
     entry_points={"console_scripts": SCRIPTS},

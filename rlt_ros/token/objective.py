@@ -14,7 +14,9 @@ class Objective(nn.Module):
     """
 
     stage: str
-    """Name in progress lines and of checkpoints."""
+    """Name in progress lines and of snapshots."""
+    partial = False
+    """Whether a pass may leave weights without a gradient, such as the language head of a pre-trained VLA."""
 
     def parts(self) -> list[tuple[nn.Module, FitConfig]]:
         """The models that are trained, each with its rate, decay and largest gradient."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.token.objective import Objective
 
 PATIENCE = timedelta(hours=12)
 """How long the others wait for the first process, which alone passes a dataset through the VLA."""
@@ -20,7 +21,7 @@ class Processes(Protocol):
     count: int
     device: torch.device
 
-    def prepare(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
+    def prepare(self, model: Objective, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
         """The two as a training step has to use them: gradients of the model are means over all processes."""
 
     def backward(self, loss: Tensor) -> None:
@@ -45,7 +46,7 @@ class Single:
     def __init__(self, device: str = "cpu") -> None:
         self.rank, self.count, self.device = 0, 1, torch.device(device)
 
-    def prepare(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
+    def prepare(self, model: Objective, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
         """Nothing changes."""
         return model, optimiser
 
@@ -78,17 +79,19 @@ class Accelerated(Single):
             from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
         except ImportError as error:
             raise ImportError("accelerate is missing: pip install 'rlt_ros[gpus]'") from error
-        # A pre-trained VLA may hold parameters that no loss reaches, such as a language head.
-        unused = DistributedDataParallelKwargs(find_unused_parameters=True)
-        self._accelerator = Accelerator(kwargs_handlers=[unused, InitProcessGroupKwargs(timeout=PATIENCE)])
+        self._gradients = DistributedDataParallelKwargs()
+        # Without a GPU it would not see that there are several processes, unless told so.
+        cpu, handlers = not torch.cuda.is_available(), [self._gradients, InitProcessGroupKwargs(timeout=PATIENCE)]
+        self._accelerator = Accelerator(cpu=cpu, kwargs_handlers=handlers)
         if self._accelerator.mixed_precision == "fp16":
             # Its gradients overflow as a matter of course, and a step that overflows would look like a diverged one.
             raise ValueError("mixed_precision is fp16; expected bf16 or no")
         self.rank, self.count = self._accelerator.process_index, self._accelerator.num_processes
         self.device = self._accelerator.device
 
-    def prepare(self, model: nn.Module, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
+    def prepare(self, model: Objective, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
         """See `Processes`."""
+        self._gradients.find_unused_parameters = model.partial
         return self._accelerator.prepare(model, optimiser)
 
     def backward(self, loss: Tensor) -> None:
@@ -110,7 +113,7 @@ class Accelerated(Single):
 
 
 def current(device: str = "cpu") -> Processes:
-    """This process, as its environment says: `accelerate launch` and torchrun leave their marks there.
+    """This process, as its environment says: `accelerate launch` (GPUs) and torchrun (any) leave their marks there.
 
     device: of torch, where nobody else decides it.
     """

@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"stage1: interrupted; {_left_behind(args)}", file=sys.stderr)
         return 130
-    print(f"stage1: checkpoint at {path}", flush=True)
+    if os.environ.get("RANK", "0") == "0":  # of several processes, the first one
+        print(f"stage1: checkpoint at {path}", flush=True)
     return 0
 
 

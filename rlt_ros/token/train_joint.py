@@ -24,6 +24,7 @@ class JointObjective(Objective):
     def __init__(self, vla: TrainableVLA, token: RLToken, corpus: Corpus, config: Stage1Config) -> None:
         super().__init__()
         self.vla_objective, self.token, self._config = VLAObjective(vla, corpus, config), token, config
+        self.partial = self.vla_objective.partial
 
     def parts(self) -> list[tuple[nn.Module, FitConfig]]:
         """VLA and token; each has its own rate, and its gradient is clipped by itself."""

@@ -28,6 +28,7 @@ class VLAObjective(Objective):
     def __init__(self, vla: TrainableVLA, corpus: Corpus, config: Stage1Config) -> None:
         super().__init__()
         self.vla, self._corpus, self._config = vla, corpus, config
+        self.partial = not isinstance(vla, TinyVLA)
         self._targets, self._valid = torch.from_numpy(corpus.frames.targets), torch.from_numpy(corpus.frames.valid)
 
     def parts(self) -> list[tuple[nn.Module, FitConfig]]:

@@ -59,7 +59,7 @@ class Training:
         for group, rate in zip(self._optimiser.param_groups, self._rates()):
             group["lr"] = rate
         self._optimiser.step()
-        if self.step >= 0.9 * self.config.steps:
+        if self.step >= min(0.9 * self.config.steps, self.config.steps - 1):
             self.mean.add(losses)
         self.step += 1
         return losses, max(norms)
@@ -90,9 +90,10 @@ class Training:
         self._optimiser.load_state_dict(self._optimiser.state_dict() | {"state": _moments(_below("adamw", tensors))})
         self._order.left = tensors["order.left"]
         self._order.generator.set_state(tensors["order.generator"])
-        self._draw.set_state(tensors["draw"][self.processes.rank])
+        # Clones: set_state does not see where in a tensor's memory a row begins.
+        self._draw.set_state(tensors["draw"][self.processes.rank].clone())
         for kind, (_, restore) in self._generators().items():
-            restore(tensors[f"torch.{kind}"][self.processes.rank])
+            restore(tensors[f"torch.{kind}"][self.processes.rank].clone())
         self.step, self.mean = values["step"], Mean(values["mean"])
 
     def _gradient(self, rows: Tensor) -> dict[str, float]:
