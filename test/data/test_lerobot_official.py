@@ -4,7 +4,6 @@ Runs where RLT_LEROBOT_PYTHON names a Python that can import it (docs/datasets.m
 commit that test/data/samples/README.md names.
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import own_dataset
 import pytest
 import small_dataset
+from official_run import dumped, needs_lerobot, official
 from own_dataset import ROBOT, demonstration
 from small_dataset import FRONT, WRIST
 
@@ -21,22 +21,8 @@ from rlt_ros.data.lerobot.hashing import dataset_hash
 from rlt_ros.data.lerobot.reader import DatasetReader
 from rlt_ros.data.lerobot.writer import DatasetWriter
 
-PYTHON = os.environ.get("RLT_LEROBOT_PYTHON", "")
 SAMPLES = Path(__file__).with_name("samples")
-pytestmark = pytest.mark.skipif(not PYTHON, reason="RLT_LEROBOT_PYTHON names no Python with lerobot")
-
-
-def official(*arguments):
-    script = Path(__file__).with_name("official.py")
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-    run = subprocess.run([PYTHON, script, *arguments], capture_output=True, text=True, env=environment)
-    assert run.returncode == 0, run.stderr[-3000:]
-
-
-def dumped(root, out):
-    official("dump", root, out)
-    with np.load(out) as arrays:
-        return dict(arrays)
+pytestmark = needs_lerobot
 
 
 def test_lerobot_reads_every_kind_of_column_frame_for_frame(tmp_path):
@@ -52,34 +38,6 @@ def test_lerobot_reads_every_kind_of_column_frame_for_frame(tmp_path):
     np.testing.assert_array_equal(got["task"], [small_dataset.task(e) for e, _ in steps])
     np.testing.assert_array_equal(got["next.success"], [s == small_dataset.length(e) - 1 for e, s in steps])
     assert (int(got["episodes"]), int(got["fps"]), str(got["robot_type"])) == (3, small_dataset.FPS, "fr3")
-
-
-def test_lerobots_own_statistics_are_alike(tmp_path):
-    """Written by both for the same frames: LeRobot's quantiles come from 5000 bins, ours are exact."""
-    theirs = DatasetReader(SAMPLES / "v30_image")
-    with DatasetWriter.create(tmp_path / "set", int(theirs.fps), "arm", theirs.features) as writer:
-        for episode in theirs:
-            copy_episode(writer, episode)
-    ours = DatasetReader(tmp_path / "set").stats
-    assert {k: set(v) for k, v in ours.items()} == {k: set(v) for k, v in theirs.stats.items()}
-    for key, part in theirs.stats.items():
-        span = part["max"] - part["min"]
-        for name, value in part.items():
-            assert ours[key][name].shape == value.shape, (key, name)
-            if not name.startswith("q"):
-                np.testing.assert_allclose(ours[key][name], value, rtol=1e-4, atol=1e-5, err_msg=f"{key} {name}")
-            # With a handful of frames the two ways of taking a quantile differ by up to one frame's step.
-            assert (np.abs(ours[key][name] - value) <= np.maximum(0.35 * span, 1e-4)).all() or name == "count"
-
-
-def copy_episode(writer, episode):
-    pictures = zip(*[episode.pictures(key) for key in ("observation.images.front",)], strict=True)
-    for step, (picture,) in enumerate(pictures):
-        vectors = {k: episode.arrays[k][step] for k in ("observation.state", "action")}
-        success = np.array([episode.arrays["next.success"][step]])
-        frame = vectors | {"next.success": success, "observation.images.front": picture}
-        writer.add_frame(frame, episode.tasks[step])
-    writer.save_episode()
 
 
 @pytest.mark.parametrize("video", [False, True])
