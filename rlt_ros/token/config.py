@@ -63,7 +63,7 @@ class DatasetConfig:
     """A LeRobot dataset of demonstrations."""
 
     path: str = ""  # its directory; empty: the demonstrations of `task` are simulated
-    mapping: str = ""  # YAML that says which of its columns are what
+    mapping: str = ""  # YAML that says which of its columns are what; empty: the dataset is one of ours
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Stage1Config:
 
     task: str = DEFAULT_TASK  # what is demonstrated; simulated: world and demonstrator, a name of `sim.tasks.TASKS`
     demonstrations: int = 60  # episodes of the biased expert, if simulated
-    instruction: str = "insert the peg"  # prompt of every frame
+    instruction: str = "insert the peg"  # prompt of every frame, the one that a dataset was recorded with
     chunk: int = 10  # C, steps that the agent will choose at once
     flow_times: int = 4  # noise levels drawn for each frame of a batch, by a tiny VLA
     brightness: float = 0.1  # largest relative change of a picture's brightness in training
@@ -96,8 +96,8 @@ class Stage1Config:
             raise ValueError(
                 "objective is frozen and vla_from is empty; a VLA that is not trained comes from there"
             )
-        if bool(self.dataset.path) != bool(self.dataset.mapping):
-            raise ValueError(f"dataset.path is {self.dataset.path!r} and mapping {self.dataset.mapping!r}; give both")
+        if self.dataset.mapping and not self.dataset.path:
+            raise ValueError(f"dataset.mapping is {self.dataset.mapping!r} and dataset.path is empty")
         if not 0.0 <= self.validation <= 0.5:
             raise ValueError(f"validation is {self.validation}; expected 0 to 0.5")
         names = self.proprio_names

@@ -21,7 +21,7 @@ from rlt_ros.token.embeddings import Embeddings, OnDisk, check, embedding_identi
 from rlt_ros.token.figures import plain, probes, table
 from rlt_ros.token.model import RLToken
 from rlt_ros.token.run import Run
-from rlt_ros.token.sources import record
+from rlt_ros.token.sources import dataset_hash, record
 from rlt_ros.token.start import Start, start
 from rlt_ros.token.train_joint import train_joint
 from rlt_ros.token.train_token import encode_all, finish, measure, train_token
@@ -43,7 +43,10 @@ def run_stage1(
     stage1, metrics = train(config, robot, episodes, seed, run, parts)
     metrics["demonstrator_success"] = sum(bool(episode.success) for episode in episodes) / len(episodes)
     if run.processes.rank == 0:
-        save_stage1(output, stage1, plain(metrics | {"seed": seed, "recipe": recipe}))
+        made_from = {"seed": seed, "recipe": recipe}
+        if config.dataset.path:
+            made_from |= {"dataset": config.dataset.path, "dataset_hash": dataset_hash(config.dataset)}
+        save_stage1(output, stage1, plain(metrics | made_from))
     for line in table(metrics):
         run.say(line)
     run.close()

@@ -124,7 +124,7 @@ def test_nothing_to_resume_is_an_error(write, capsys):
         ({"token": {"dim": 8, "dims": 8}}, "unknown key 'dims'"),
         ({"objective": "both"}, "objective is 'both'; known are sequential, joint, frozen"),
         ({"objective": "frozen"}, "vla_from is empty"),
-        ({"dataset": {"path": "d"}}, "dataset.path is 'd' and mapping ''; give both"),
+        ({"dataset": {"mapping": "m"}}, "dataset.mapping is 'm' and dataset.path is empty"),
         ({"state_indices": [0, 19]}, "state_indices: 19; the state has entries 0 to 18"),
         ({"state_indices": [3, 3]}, "state_indices"),
         ({"validation": 0.9}, "validation is 0.9"),
