@@ -130,7 +130,7 @@ class RunConfig:
     device: str = "cpu"  # of torch, such as cuda; with `accelerate launch` that decides
     threads: int = 1  # of torch on the processor; 0: as many as torch likes. They round differently
     embeddings: str = ""  # directory that keeps token embeddings; empty: in memory
-    frames: str = ""  # directory for pictures that do not fit into memory; empty: in memory
+    frames: str = ""  # directory for pictures that do not fit into memory, of this run alone; empty: in memory
 
     def __post_init__(self) -> None:
         for name, least in {"save_every": 0, "keep": 1, "log_every": 1, "validate_every": 1, "threads": 0}.items():

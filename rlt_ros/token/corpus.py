@@ -37,14 +37,23 @@ class Corpus:
 
     @staticmethod
     def of(
-        episodes: Sequence[Demonstration], config: Stage1Config, vla: VLA, seed: int, norm: NormStats | None = None
+        episodes: Sequence[Demonstration],
+        config: Stage1Config,
+        vla: VLA,
+        seed: int,
+        norm: NormStats | None = None,
+        pictures: dict[str, np.ndarray] | None = None,
     ) -> Corpus:
-        """Stack episodes as the VLA needs them. norm: statistics that it was trained with; None: of these frames.
+        """Stack episodes as the VLA needs them.
+
+        norm: statistics that it was trained with; None: of these frames. pictures: of all frames by camera, where the
+        episodes hold none.
 
         Raises DemonstrationError where two episodes differ in their cameras or the VLA needs others, ValueError where
         no episode is left to learn from.
         """
-        frames = with_cameras(Frames.of(episodes, vla.horizon), vla.cameras)
+        frames = Frames.of(episodes, vla.horizon)
+        frames = with_cameras(frames if pictures is None else replace(frames, images=pictures), vla.cameras)
         names = config.proprio_names
         entries = [PROPRIO_NAMES.index(name) for name in names]
         state = np.ascontiguousarray(frames.proprio[:, entries])

@@ -9,6 +9,8 @@ import copy
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from rlt_ros.data.contract import FORMAT, Contract, robot_terms
 from rlt_ros.data.demos import Demonstration
 from rlt_ros.data.norm import NormStats
@@ -39,8 +41,9 @@ def run_stage1(
     run = run or Run()
     parts = start(config, seed, str(run.processes.device))
     _refuse_stale_embeddings(config, run)
-    episodes = record(config, robot, seed, parts.vla.image_size[0], run)
-    stage1, metrics = train(config, robot, episodes, seed, run, parts)
+    recorded = record(config, robot, seed, parts.vla.image_size[0], run)
+    episodes = recorded.episodes
+    stage1, metrics = train(config, robot, episodes, seed, run, parts, recorded.pictures)
     metrics["demonstrator_success"] = sum(bool(episode.success) for episode in episodes) / len(episodes)
     if run.processes.rank == 0:
         made_from = {"seed": seed, "recipe": recipe}
@@ -59,12 +62,16 @@ def train(
     seed: int,
     run: Run | None = None,
     parts: Start | None = None,
+    pictures: dict[str, np.ndarray] | None = None,
 ) -> tuple[Stage1, dict[str, float]]:
-    """What the configuration's objective asks for; the same seed gives the same weights on one machine."""
+    """What the configuration's objective asks for; the same seed gives the same weights on one machine.
+
+    pictures: of all frames, where the episodes hold none.
+    """
     run, parts = run or Run(), parts or start(config, seed)
     vla, token = parts.vla, parts.token
     untrained = copy.deepcopy(token)
-    corpus = Corpus.of(episodes, config, vla, seed, parts.norm)
+    corpus = Corpus.of(episodes, config, vla, seed, parts.norm, pictures)
     if run.resumable:
         run.bind(data=corpus.identity, statistics=corpus.norm.hash, vla=vla.identity)
     metrics: dict[str, float] = {}
