@@ -8,7 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from rlt_ros.strict import ConfigError
 from rlt_ros.tensor import nn, torch
@@ -41,6 +41,7 @@ def load_policy(config: LeRobotConfig, where: str, device: str) -> Loaded:
     for name in (CONFIG, WEIGHTS, "policy_preprocessor.json", "policy_postprocessor.json"):
         if not (path / name).is_file():
             raise CheckpointError(f"{path / name}: missing; expected a directory written by LeRobot's save_pretrained")
+    _check_readable(path / WEIGHTS)
     settings = _policy_config(path)
     if settings.type not in FAMILIES:
         raise ConfigError(f"{where}: policy {settings.type!r} in {path}; known are {', '.join(FAMILIES)}")
@@ -69,6 +70,14 @@ def check_loaded(policy: nn.Module, path: Path) -> None:
     missing = sorted(name for name in set(state) - names if state[name].data_ptr() not in places)
     if unknown or missing or different:
         raise CheckpointError(f"{path}: missing {missing[:5]}, unknown {unknown[:5]}, not loaded {different[:5]}")
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        with safe_open(path, framework="pt"):
+            pass
+    except SafetensorError as error:
+        raise CheckpointError(f"{path}: not readable as safetensors: {error}") from error
 
 
 def _same(file: Any, name: str, ours: torch.Tensor) -> bool:
@@ -108,7 +117,7 @@ def _adapt(settings: Any, config: LeRobotConfig, wanted: set[str], device: str, 
         )
     images = set(settings.image_features)
     settings.input_features = {k: v for k, v in settings.input_features.items() if k not in images or k in wanted}
-    settings.device = device
+    settings.device, settings.pretrained_path = device, Path(config.path)
     for name, value in {
         "empty_cameras": 0,
         "compile_model": False,
