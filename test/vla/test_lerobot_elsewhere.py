@@ -17,7 +17,8 @@ def test_lerobots_policies_with_another_python():
     # Without what belongs to this one: the other finds its own packages.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "AMENT_", "VIRTUAL_ENV"))}
     environment |= {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test/vla/test_lerobot_vla.py"]
+    files = ["test/vla/test_lerobot_vla.py", "test/vla/test_lerobot_stage1.py"]
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert " passed" in done.stdout
