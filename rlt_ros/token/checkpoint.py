@@ -109,6 +109,8 @@ def _check_identity(stage1: Stage1, folder: Path) -> None:
     compare(f"{folder}: identity of the {vla.backend} VLA", contract.vla, vla.identity)
     compare(f"{folder / TOKEN_WEIGHTS}: token", contract.token, token_identity(stage1.token))
     compare(f"{folder / CONFIG}: horizon", contract.horizon, vla.horizon)
+    compare(f"{folder / CONFIG}: length of proprio_names", len(contract.proprio_names), vla.proprio_dim)
+    compare(f"{folder / CONFIG}: length of action_names", len(contract.action_names), vla.action_dim)
     compare(f"{folder / CONFIG}: cameras", contract.cameras, vla.cameras)
     compare(f"{folder / CONFIG}: image_size", contract.image_size, vla.image_size)
     compare(f"{folder / CONFIG}: token_dim", contract.token_dim, stage1.token.config.dim)

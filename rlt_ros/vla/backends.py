@@ -14,6 +14,7 @@ from rlt_ros.vla.contract import VLA
 
 BACKENDS = {
     "tiny": "rlt_ros.vla.tiny",
+    "lerobot": "rlt_ros.vla.lerobot.backend",
     "remote": "rlt_ros.vla.remote.client",
 }
 """Backend to its module, imported when it is called for. A module has

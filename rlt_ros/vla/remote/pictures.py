@@ -31,7 +31,7 @@ def _decode(content: Mapping[str, Any], count: int, size: tuple[int, int]) -> np
     if encoding not in ENCODINGS:
         raise ProtocolError(f"encoding {encoding!r}; known are {', '.join(ENCODINGS)}")
     if encoding == "raw":
-        return array(content, "pixels", "uint8", (count, *size, 3))
+        return array(content, "pixels", "uint8", (count, *size, 3)).copy()  # torch wants to be able to write
     files = field(content, "files", list)
     if len(files) != count:
         raise ProtocolError(f"{len(files)} pictures; expected {count}")
