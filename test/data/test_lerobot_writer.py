@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -162,6 +163,17 @@ def test_a_full_disk_costs_the_episode_in_progress_only(root, limit):
         add_episode(writer, 1)
         writer.save_episode()
     assert info(root)["total_episodes"] == 2
+
+
+def test_no_episode_is_started_on_a_disk_that_is_nearly_full(root, monkeypatch):
+    free = shutil.disk_usage(root).free
+    with DatasetWriter.open(root) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr("rlt_ros.data.lerobot.writer.MIN_FREE", 2 * free)
+            with pytest.raises(OSError, match="MB free, .* MB wanted"):
+                writer.add_frame(frame(1, 0), "task 1")
+        add_episode(writer, 1)
+        assert writer.save_episode() == 1
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(root):

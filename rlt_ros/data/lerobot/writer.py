@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +31,9 @@ from rlt_ros.data.lerobot.pending import PendingEpisode
 from rlt_ros.data.lerobot.staging import stage
 from rlt_ros.data.lerobot.tables import read_episodes, read_tasks
 from rlt_ros.files import remove, written_aside
+
+MIN_FREE = 200 << 20
+"""Bytes that must be free on the disk when an episode starts (report B32): better refused then than lost later."""
 
 
 class DatasetWriter:
@@ -126,6 +131,7 @@ class DatasetWriter:
             raise DatasetError("task: empty; expected the instruction")
         try:
             if self._pending is None:
+                self._check_space()
                 self._pending = PendingEpisode(self.root / PARTIAL, self._info, self._codec)
             self._pending.add(frame, task, self._task_index(task))
         except BaseException:
@@ -178,6 +184,12 @@ class DatasetWriter:
         self._tasks = read_tasks(self.root)[: self._info.total_tasks]
         rows = read_episodes(self.root)
         self._last = rows[-1] if rows else {}
+
+    def _check_space(self) -> None:
+        free = shutil.disk_usage(self.root).free
+        if free < MIN_FREE:
+            wanted = f"{free >> 20} MB free, {MIN_FREE >> 20} MB wanted to start an episode"
+            raise OSError(errno.ENOSPC, wanted, str(self.root))
 
     def _undo(self) -> None:
         """Back to what info.json says; where even that fails, as on a dead disk, the next `open` does it."""
