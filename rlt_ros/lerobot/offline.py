@@ -38,6 +38,8 @@ class TokenTraining:
 
         Raises Diverged when the loss is not finite.
         """
+        if self.steps == 0:
+            self._token.measure(prefix.tokens, prefix.mask, prefix.kinds)
         loss = self._token.loss(prefix.tokens, prefix.mask, prefix.kinds, self._draw)
         losses = {"loss_rl_token": float(loss.rlt_loss.detach()), "loss_per_value": float(loss.per_value.detach())}
         if not math.isfinite(losses["loss_rl_token"]):

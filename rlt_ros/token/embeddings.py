@@ -132,14 +132,16 @@ def in_memory(vla: VLA, parts: Iterator[Part], instruction: str) -> InMemory:
 
 
 def write(path: Path, identity: Mapping[str, Any], parts: Iterator[Part]) -> None:
-    """Write a new directory, whole or not at all. Raises FileExistsError if there is one."""
-    dtype = getattr(torch, identity["dtype"])
+    """Write a new directory, whole or not at all.
+
+    Raises FileExistsError if there is one, EmbeddingsError if the disk refuses.
+    """
     with written_aside(path) as folder:
         folder.mkdir()
-        for number, (tokens, mask) in enumerate(_files(parts, dtype)):
-            file = folder / f"tokens-{number:05d}.safetensors"
-            save_file({"tokens": tokens.contiguous(), "mask": mask.contiguous()}, file)
-        (folder / IDENTITY).write_text(json.dumps(dict(identity), indent=1) + "\n")
+        try:
+            _write_into(folder, identity, parts)
+        except (OSError, SafetensorError) as error:
+            raise EmbeddingsError(f"{path} is not written: {error}") from error
 
 
 def rewrite(path: Path, identity: Mapping[str, Any], parts: Iterator[Part]) -> None:
@@ -174,6 +176,13 @@ def read_identity(path: Path) -> dict[str, Any]:
     if missing:
         raise EmbeddingsError(f"{path / IDENTITY}: missing key {missing[0]!r}")
     return content
+
+
+def _write_into(folder: Path, identity: Mapping[str, Any], parts: Iterator[Part]) -> None:
+    for number, (tokens, mask) in enumerate(_files(parts, getattr(torch, identity["dtype"]))):
+        content = {"tokens": tokens.contiguous(), "mask": mask.contiguous()}
+        save_file(content, folder / f"tokens-{number:05d}.safetensors")
+    (folder / IDENTITY).write_text(json.dumps(dict(identity), indent=1) + "\n")
 
 
 def _embedded(vla: VLA, batch: Any) -> Part:

@@ -37,10 +37,10 @@ def times_below(metrics: Mapping[str, float]) -> float:
 
 def table(metrics: Mapping[str, float]) -> list[str]:
     """Lines for people."""
-    lines = ["".join(f"{text:>14}" for text in ("", *VECTORS.values()))]
+    lines = [" " * 15 + "".join(f"{text:>14}" for text in VECTORS.values())]
     for unit, text in ROWS.items():
         values = [metrics.get(f"probe_{name}_{unit}", math.nan) for name in VECTORS]
-        lines.append(f"{text:<14}" + "".join(f"{_number(value):>14}" for value in values))
+        lines.append(f"{text:<15}" + "".join(f"{_number(value):>14}" for value in values))
     times = times_below(metrics)
     verdict = "" if times >= LEAST else f"; expected at least {LEAST:g} times: z_rl says too little (docs/stage1.md)"
     lines.append(

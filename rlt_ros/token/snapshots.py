@@ -38,16 +38,18 @@ class Snapshots:
         self.folder, self._recipe, self._keep = folder, recipe, keep
 
     def save(self, stage: str, step: int, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> Path:
-        """Write one, whole or not at all, then delete those that are too old. One that is there already stays."""
+        """Write one, whole or not at all, then delete those that are too old. One that is there already stays.
+
+        Raises SnapshotError if the disk refuses, which leaves the earlier ones as they were.
+        """
         path = self.folder / f"{stage}-{step:06d}"
-        if not path.exists():
-            content = {"format": FORMAT, "recipe": self._recipe} | values
-            with written_aside(path) as aside:
-                aside.mkdir()
-                save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, aside / TENSORS)
-                (aside / VALUES).write_text(json.dumps(content, indent=1) + "\n")
-        for old in self.of(stage)[: -self._keep]:
-            remove(old)
+        try:
+            if not path.exists():
+                self._write(path, tensors, values)
+            for old in self.of(stage)[: -self._keep]:
+                remove(old)
+        except (OSError, SafetensorError) as error:
+            raise SnapshotError(f"{path} is not written, earlier ones stand: {error}") from error
         return path
 
     def newest(self, stage: str) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
@@ -65,7 +67,7 @@ class Snapshots:
             recipe = values.pop("recipe")
             tensors = load_file(path / TENSORS)
         except (OSError, KeyError, SafetensorError, json.JSONDecodeError) as error:
-            raise SnapshotError(f"{path}: cannot be read: {error}") from error
+            raise SnapshotError(f"{path}: cannot be read, without it the one before is taken: {error}") from error
         _compare_all(f"{path}: recipe", _plain(self._recipe), recipe)
         return tensors, values
 
@@ -77,6 +79,13 @@ class Snapshots:
         """Those of a stage, oldest first."""
         named = re.compile(rf"{re.escape(stage)}-\d{{6,}}")
         return sorted(path for path in self.folder.glob(f"{stage}-*") if named.fullmatch(path.name))
+
+    def _write(self, path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        content = {"format": FORMAT, "recipe": self._recipe} | values
+        with written_aside(path) as aside:
+            aside.mkdir()
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, aside / TENSORS)
+            (aside / VALUES).write_text(json.dumps(content, indent=1) + "\n")
 
 
 def _compare_all(where: str, ours: Any, theirs: Any) -> None:

@@ -118,3 +118,10 @@ def test_without_accelerate_one_process_works_and_two_name_the_extra(monkeypatch
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ImportError, match=r"accelerate is missing: pip install 'rlt_ros\[gpus\]'"):
         current()
+
+
+def test_the_shipped_file_is_one_that_accelerate_reads():
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    config = load_config_from_file(str(ROOT / "config" / "accelerate.yaml"))
+    assert config.num_processes == 2 and config.mixed_precision == "bf16" and config.distributed_type == "MULTI_GPU"

@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_the_last_one(snapshots, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("rlt_ros.token.snapshots.save_file", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(SnapshotError, match="vla-000200 is not written, earlier ones stand: .*No space left"):
         save(snapshots, 200)
     assert [path.name for path in snapshots.folder.iterdir()] == ["vla-000100"]
     assert snapshots.newest("vla")[1] == {"step": 100}
