@@ -1,8 +1,8 @@
 """Stage 1: a VLA and its RL token from demonstrations, as `rlt stage1` makes them.
 
-    ros2 launch rlt_ros stage1.launch.py config:=stage1.yaml
-    ros2 launch rlt_ros stage1.launch.py config:=stage1.yaml resume:=true
-    ros2 launch rlt_ros stage1.launch.py task:=yaw_mark           # simulated demonstrations, result in the cache
+ros2 launch rlt_ros stage1.launch.py config:=stage1.yaml
+ros2 launch rlt_ros stage1.launch.py config:=stage1.yaml resume:=true
+ros2 launch rlt_ros stage1.launch.py task:=yaw_mark           # simulated demonstrations, result in the cache
 """
 
 import shlex

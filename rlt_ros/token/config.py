@@ -93,9 +93,7 @@ class Stage1Config:
         _one_of("objective", self.objective, OBJECTIVES)
         _one_of("embedding_dtype", self.embedding_dtype, PRECISIONS)
         if self.objective == "frozen" and not self.vla_from:
-            raise ValueError(
-                "objective is frozen and vla_from is empty; a VLA that is not trained comes from there"
-            )
+            raise ValueError("objective is frozen and vla_from is empty; a VLA that is not trained comes from there")
         if self.dataset.mapping and not self.dataset.path:
             raise ValueError(f"dataset.mapping is {self.dataset.mapping!r} and dataset.path is empty")
         if not 0.0 <= self.validation <= 0.5:

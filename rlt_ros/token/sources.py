@@ -63,9 +63,7 @@ def _stored(config: DatasetConfig, robot: RobotConfig, size: int) -> Iterator[De
     return load(_path(config.path), mapping, robot, size)
 
 
-def _checked(
-    episodes: Iterator[Demonstration], config: Stage1Config, run: Run, total: int
-) -> Iterator[Demonstration]:
+def _checked(episodes: Iterator[Demonstration], config: Stage1Config, run: Run, total: int) -> Iterator[Demonstration]:
     progress = run.progress("demonstrations", total)
     for count, episode in enumerate(episodes, start=1):
         compare(f"instruction of episode {episode.id}", config.instruction, episode.instruction or config.instruction)

@@ -69,28 +69,28 @@ def train(
     pictures: of all frames, where the episodes hold none.
     """
     run, parts = run or Run(), parts or start(config, seed)
-    vla, token = parts.vla, parts.token
-    untrained = copy.deepcopy(token)
+    vla, token, untrained = parts.vla, parts.token, copy.deepcopy(parts.token)
     corpus = Corpus.of(episodes, config, vla, seed, parts.norm, pictures)
     if run.resumable:
         run.bind(data=corpus.identity, statistics=corpus.norm.hash, vla=vla.identity)
-    metrics: dict[str, float] = {}
-    if config.objective == "sequential":
-        metrics |= train_vla(vla, corpus, config, seed, run)
-    elif config.objective == "joint":
-        metrics |= train_joint(vla, token, corpus, config, seed, run)
-    embeddings = embed(vla, corpus, config, run)
-    if config.objective == "joint":
-        metrics |= finish(token, embeddings)
-    else:
-        metrics |= train_token(token, embeddings, config.fit_token, seed, run, corpus.training, corpus.validation)
+    metrics, embeddings = learn(vla, token, corpus, config, seed, run)
     metrics |= figures(token, untrained, embeddings, corpus)
-    for part in (vla, token):
-        if isinstance(part, nn.Module):
-            part.cpu()
-    freeze(vla, token)
-    stage1 = Stage1(make_contract(config, robot, corpus.norm, vla, token), corpus.norm, vla, token)
-    return stage1, metrics | {"frames": len(corpus), "validation_frames": len(corpus.validation)}
+    metrics |= {"frames": len(corpus), "validation_frames": len(corpus.validation)}
+    return assembled(config, robot, corpus.norm, vla, token), metrics
+
+
+def learn(
+    vla: VLA, token: RLToken, corpus: Corpus, config: Stage1Config, seed: int, run: Run
+) -> tuple[dict[str, float], Embeddings]:
+    """Train in place. Returns losses and the reconstruction, and the frames' tokens under the VLA as it is then."""
+    if config.objective == "joint":
+        metrics = train_joint(vla, token, corpus, config, seed, run)
+        embeddings = embed(vla, corpus, config, run)
+        return metrics | finish(token, embeddings), embeddings
+    metrics = train_vla(vla, corpus, config, seed, run) if config.objective == "sequential" else {}
+    embeddings = embed(vla, corpus, config, run)
+    metrics |= train_token(token, embeddings, config.fit_token, seed, run, corpus.training, corpus.validation)
+    return metrics, embeddings
 
 
 def embed(vla: VLA, corpus: Corpus, config: Stage1Config, run: Run) -> Embeddings:
@@ -117,6 +117,15 @@ def figures(token: RLToken, untrained: RLToken, embeddings: Embeddings, corpus: 
     measure(untrained, embeddings)
     vectors = {"z": token, "untrained_z": untrained}
     return probes(corpus, {name: encode_all(part, embeddings) for name, part in vectors.items()})
+
+
+def assembled(config: Stage1Config, robot: RobotConfig, norm: NormStats, vla: VLA, token: RLToken) -> Stage1:
+    """Trained parts, frozen and on the processor, under one contract."""
+    for part in (vla, token):
+        if isinstance(part, nn.Module):
+            part.cpu()
+    freeze(vla, token)
+    return Stage1(make_contract(config, robot, norm, vla, token), norm, vla, token)
 
 
 def make_contract(config: Stage1Config, robot: RobotConfig, norm: NormStats, vla: VLA, token: RLToken) -> Contract:

@@ -21,8 +21,8 @@ METRICS = {
 def test_the_table_says_all_in_one_look():
     assert table(METRICS) == [
         "                            z   untrained z       proprio",
-        "hole offset, mm           0.50          0.75          1.25",
-        "outcome, AUC              0.90             -             -",
+        "hole offset, mm          0.50          0.75          1.25",
+        "outcome, AUC             0.90             -             -",
         "reconstruction from z alone 0.02 a value, position mean 0.1: 5.0 times below",
     ]
 
