@@ -26,10 +26,13 @@ setup(
     extras_require={
         "learn": ["torch", "safetensors", "tensorboard"],
         "sim": ["mujoco"],
+        "data": ["pyarrow", "av"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
+        "remote": ["msgpack>=1.0", "websockets>=15"],
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
+        "gpus": ["accelerate"],
         "test": ["hypothesis", "pytest"],
     },
     entry_points={"console_scripts": SCRIPTS},

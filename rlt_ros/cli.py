@@ -11,7 +11,11 @@ import rlt_ros
 COMMANDS = {
     "fast": ("rlt_ros.loop.fast:main", "practise and evaluate in one process: simulator, loop and learner"),
     "train": ("rlt_ros.loop.train_cli:main", "learn from the stored rows of earlier runs"),
-    "stage1": ("rlt_ros.token.stage1_cli:main", "demonstrations, VLA and RL token of the simulated arm"),
+    "stage1": ("rlt_ros.token.stage1_cli:main", "VLA and RL token from demonstrations, of a dataset or simulated"),
+    "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
+    "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
+    "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
+    "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),
 }
 """Subcommand to "module:function" and what it does. A function takes its arguments and returns the exit code:
 `def main(argv: Sequence[str] | None = None) -> int`. Its module is imported when it is called for.

@@ -27,7 +27,7 @@ class Contract:
 
     format: int  # version of the checkpoint format
     task: str  # name of what was demonstrated; of a simulated task, a name of `sim.tasks.TASKS`
-    proprio_names: tuple[str, ...]  # layout of the raw state vector
+    proprio_names: tuple[str, ...]  # entries of the raw state that VLA and agent get, in their order
     reference_pose: tuple[float, ...]  # x y z (m) and quaternion x y z w that the state's pose is relative to
     action_names: tuple[str, ...]  # layout of an action
     translation_scale: float  # metres per control step at |a| = 1
@@ -65,7 +65,11 @@ class Contract:
 
     def check_robot(self, robot: RobotConfig) -> None:
         """Raise ContractMismatch where a robot config gives a number another meaning than it had in Stage 1."""
-        for name, value in robot_terms(robot).items():
+        terms = robot_terms(robot)
+        known = terms.pop("proprio_names")
+        # Stage 1 may have left entries of the state out.
+        compare("proprio_names", self.proprio_names, tuple(name for name in self.proprio_names if name in known))
+        for name, value in terms.items():
             compare(name, getattr(self, name), value)
         compare("cameras", sorted(self.cameras), sorted(robot.cameras))
 

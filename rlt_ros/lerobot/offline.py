@@ -9,8 +9,8 @@ from rlt_ros.lerobot.observations import Prefix
 from rlt_ros.rl.learner import Diverged
 from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.token.config import FitConfig
-from rlt_ros.token.fit import rate_factor
 from rlt_ros.token.model import RLToken
+from rlt_ros.token.training import rate_factor
 
 STANDARDISING = 2048
 """Newest frames, and no more than a tenth of all, whose z decides its mean and deviation: they came by when the
@@ -38,6 +38,8 @@ class TokenTraining:
 
         Raises Diverged when the loss is not finite.
         """
+        if self.steps == 0:
+            self._token.measure(prefix.tokens, prefix.mask, prefix.kinds)
         loss = self._token.loss(prefix.tokens, prefix.mask, prefix.kinds, self._draw)
         losses = {"loss_rl_token": float(loss.rlt_loss.detach()), "loss_per_value": float(loss.per_value.detach())}
         if not math.isfinite(losses["loss_rl_token"]):

@@ -55,7 +55,7 @@ class RLTPolicy(nn.Module):
         policy = RLTPolicy(
             RLTConfig(
                 embed_width=vla.width,
-                kinds=tuple(kind.name for kind in vla.kinds),
+                kinds=tuple(kind.name for kind in vla.token_kinds(contract.instruction)),
                 proprio=len(contract.proprio_names),
                 action=len(contract.action_names),
                 agent=agent,

@@ -60,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
     add("--checkpoint", default="", help="Stage-1 checkpoint (default: the demo's, trained first unless it is cached)")
     add("--task", choices=list(TASKS), default=DEFAULT_TASK, help=f"what is simulated (default: {DEFAULT_TASK})")
     add("--robot-config", default="", help="robot config YAML (default: the FR3's)")
+    add("--device", default="cpu", help="of torch, for VLA and RL token, such as cuda (default: cpu)")
+    add("--vla-url", default="", help="ws://host:port of a VLA server instead of the checkpoint's own VLA")
     add("--minutes", type=float, help=f"practice, minutes of robot time (default: last moment, or {MINUTES:g})")
     add("--moments", type=_numbers, default=(), metavar="7,19", help="evaluate at these minutes too, then go on")
     add("--eval-episodes", type=int, default=50, help="of each evaluation (default: 50)")
@@ -107,6 +109,8 @@ def _practice(args: argparse.Namespace) -> Practice:
         task=args.task,
         agent=chosen.agent,
         operator=chosen.operator,
+        device=args.device,
+        vla_url=args.vla_url,
     )
     if chosen.record.init_weights:
         parts.learner.start_from(Path(chosen.record.init_weights))

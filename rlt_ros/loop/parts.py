@@ -110,11 +110,14 @@ def real_parts(
     task: str = DEFAULT_TASK,
     agent: AgentConfig | None = None,
     operator: OperatorConfig | None = None,
+    device: str = "cpu",
+    vla_url: str = "",
 ) -> Parts:
     """A simulated task, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
     task: a name of `sim.tasks.TASKS`. agent: settings of the learner, by default those of the design with the
-    checkpoint's chunk and the seed; its chunk is the loop's. operator: of the scripted person.
+    checkpoint's chunk and the seed; its chunk is the loop's. operator: of the scripted person. device, vla_url: as in
+    `token.checkpoint.load_stage1`.
     Raises ContractMismatch if robot or task and checkpoint disagree, ValueError if the chunk is longer than the VLA's
     horizon, ImportError naming the extra if torch or MuJoCo is missing.
     """
@@ -126,7 +129,7 @@ def real_parts(
     from rlt_ros.token.checkpoint import load_stage1
     from rlt_ros.token.extractor import FeatureExtractor
 
-    robot, stage1 = load_robot(robot_config), load_stage1(checkpoint)
+    robot, stage1 = load_robot(robot_config), load_stage1(checkpoint, device, vla_url)
     contract = stage1.contract
     contract.check_robot(robot)
     contract.check_task(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections import OrderedDict
 
 from rlt_ros import msg
@@ -14,8 +15,11 @@ from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Features, Observation
+from rlt_ros.vla.contract import VLAUnavailable
 
 KEPT_FEATURES = 600
+RETRY = 0.1
+"""Seconds between passes while the VLA does not answer; a new observation is tried at once."""
 
 
 class FeaturesNode(ManagedNode):
@@ -27,6 +31,8 @@ class FeaturesNode(ManagedNode):
         self._robot_config = declare(self, "robot_config", "", "Robot config; empty: Franka Research 3.")
         self._task = declare(self, "task", "", "Task that the checkpoint must have been made for; empty: any.")
         self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.")
+        self._device = declare(self, "device", "cpu", "Device of torch for VLA and RL token, such as cuda.")
+        self._vla_url = declare(self, "vla_url", "", "ws://host:port of a VLA server; empty: as the checkpoint says.")
         self._threads = declare(self, "threads", 1, "torch threads.")
         stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.")
         self._queue = PassQueue(stride, ordered=self.lockstep)
@@ -40,7 +46,7 @@ class FeaturesNode(ManagedNode):
 
         if not self._checkpoint:
             raise ValueError("parameter checkpoint is empty; expected the directory of a Stage-1 checkpoint")
-        stage1 = load_stage1(self._checkpoint)
+        stage1 = load_stage1(self._checkpoint, self._device, self._vla_url)
         stage1.contract.check_robot(load_robot(self._robot_config))
         if self._task:
             stage1.contract.check_task(self._task)
@@ -97,10 +103,23 @@ class FeaturesNode(ManagedNode):
         except ValueError as error:
             self.refused["observation"] += len(batch)
             self.get_logger().error(f"observation {batch[0].id}: {error}", throttle_duration_sec=1.0)
-            return
+        except VLAUnavailable as error:
+            # Without features there is no chunk, and the arm holds.
+            self.get_logger().error(f"no features: {error}", throttle_duration_sec=1.0)
+            self._try_later(batch)
+        except Exception:
+            # A dead worker in a living node would be an arm that holds for ever without a word.
+            self.get_logger().fatal(traceback.format_exc())
+            self.finish(1)
+        else:
+            with self._condition:
+                for features in results:
+                    self._publish(features)
+
+    def _try_later(self, batch: list[Observation]) -> None:
         with self._condition:
-            for features in results:
-                self._publish(features)
+            self._queue.request(observation.id for observation in batch)
+            self._condition.wait(RETRY)
 
     def _publish(self, features: Features) -> None:
         message = features_to_message(features, self._contract)

@@ -10,23 +10,31 @@ from dataclasses import asdict
 from pathlib import Path
 
 import rlt_ros
+from rlt_ros.data.contract import read_contract
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
-from rlt_ros.token.config import stage1_config
+from rlt_ros.token.config import Stage1Config, stage1_config
 
 SOURCES = ("data", "robot", "sim", "token", "vla", "files.py", "types.py")
 """Parts of the package that decide what Stage 1 learns."""
 UNCONCERNED = (
+    "data/lerobot/",
     "robot/gripper.py",
     "sim/operator.py",
     "sim/tasks.py",
     "token/cache.py",
+    "token/cache_cli.py",
+    "token/demonstrate_cli.py",
     "token/extractor.py",
     "token/lock.py",
     "token/progress.py",
+    "token/run.py",
+    "token/snapshots.py",
     "token/stage1_cli.py",
+    "token/stage1_file.py",
+    "token/watch.py",
 )
-"""Files in them that do not. Of the tasks the one that is meant goes into the key by its content."""
+"""Files and folders in them that do not. Of the tasks the one that is meant goes into the key by its content."""
 
 
 def cached_stage1(
@@ -42,15 +50,28 @@ def cached_stage1(
 
 
 def recipe_hash(preset: str, seed: int, robot_config: str = "", task: str = DEFAULT_TASK) -> str:
-    """SHA-256 of everything that decides what Stage 1 comes out as: preset, task, seed, robot config and code."""
+    """`recipe_of` a preset for a simulated task."""
+    return recipe_of(stage1_config(preset, task), seed, robot_config)
+
+
+def recipe_of(config: Stage1Config, seed: int, robot_config: str = "") -> str:
+    """SHA-256 of everything that decides what Stage 1 comes out as: configuration, task, robot, seed and code."""
     content = {
-        "config": asdict(stage1_config(preset, task)),
-        "task": asdict(find_task(task)),
+        "config": asdict(config),
+        "task": None if config.dataset.path else asdict(find_task(config.task)),
         "robot": asdict(load_robot(robot_config)),
+        "vla": _starting_vla(config.vla_from),
         "seed": seed,
         "source": source_version(),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _starting_vla(path: str) -> str:
+    if not path:
+        return ""
+    folder = Path(path).expanduser()
+    return read_contract(folder).vla if folder.is_dir() else hashlib.sha256(folder.read_bytes()).hexdigest()
 
 
 def cache_root() -> Path:
@@ -71,7 +92,7 @@ def source_version() -> str:
 def source_files(root: Path) -> list[Path]:
     """The files that count, below the package's root."""
     found = [path for name in SOURCES for path in root.glob(name if name.endswith(".py") else f"{name}/**/*.py")]
-    return sorted(path for path in found if path.relative_to(root).as_posix() not in UNCONCERNED)
+    return sorted(path for path in found if not path.relative_to(root).as_posix().startswith(UNCONCERNED))
 
 
 def _code(source: str) -> str:

@@ -18,8 +18,14 @@ from rlt_ros.sim.tasks import find_task
 from rlt_ros.token.config import Stage1Config
 
 
-def demonstrations(config: Stage1Config, robot: RobotConfig, seed: int) -> Iterator[Demonstration]:
-    """`config.demonstrations` episodes of `config.task`, one by one; the same seed gives the same ones."""
+def demonstrations(
+    config: Stage1Config, robot: RobotConfig, seed: int, size: int | None = None
+) -> Iterator[Demonstration]:
+    """`config.demonstrations` episodes of `config.task`, one by one; the same seed gives the same ones.
+
+    size: side of the pictures, pixels; None: as the new VLA of the configuration wants them.
+    """
+    size = size or config.vla.image_size
     task = find_task(config.task)
     seeds = np.random.default_rng(seed).integers(2**31, size=config.demonstrations)
     operator = Demonstrator(robot, task.demonstrator, seed)
@@ -27,7 +33,7 @@ def demonstrations(config: Stage1Config, robot: RobotConfig, seed: int) -> Itera
     try:
         for number, start in enumerate(seeds):
             steps = list(rollout(world, operator, int(start), images=True))
-            yield _demonstration(number, steps, world, config.vla.image_size)
+            yield _demonstration(number, steps, world, size)
     finally:
         world.close()
 

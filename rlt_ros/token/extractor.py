@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlt_ros.robot.action_space import clip_reference
-from rlt_ros.tensor import torch
+from rlt_ros.tensor import nn, torch
 from rlt_ros.token.checkpoint import Stage1
-from rlt_ros.types import Features, Observation
+from rlt_ros.types import PROPRIO_NAMES, Features, Observation
 from rlt_ros.vla.contract import VLAInput
 
 
@@ -24,32 +24,39 @@ class FeatureExtractor:
         self._seed = seed
         if threads is not None:
             torch.set_num_threads(threads)
-        stage1.vla.eval()
-        stage1.token.eval()
+        self._entries = [PROPRIO_NAMES.index(name) for name in stage1.contract.proprio_names]
+        for part in (stage1.vla, stage1.token):
+            if isinstance(part, nn.Module):
+                part.eval()
 
     def features(self, observations: Sequence[Observation]) -> list[Features]:
         """Features of observations, in their order.
 
-        Raises ValueError naming observation and field, with both values, where one does not fit the contract.
+        Raises ValueError naming observation and field, with both values, where one does not fit the contract,
+        VLAUnavailable where a VLA on another machine does not answer.
         """
         if not observations:
             return []
         for observation in observations:
             self._check(observation)
-        proprio = self._stage1.norm.normalise(np.stack([o.proprio for o in observations]))
-        z, reference = self._infer(observations, proprio)
+        state = np.stack([o.proprio[self._entries] for o in observations])
+        proprio = self._stage1.norm.normalise(state)
+        z, reference = self._infer(observations, proprio, state)
         return [
             Features(o.id, o.stamp, o.episode, o.step, z[i].copy(), proprio[i].copy(), clip_reference(reference[i]))
             for i, o in enumerate(observations)
         ]
 
     @torch.inference_mode()
-    def _infer(self, observations: Sequence[Observation], proprio: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _infer(
+        self, observations: Sequence[Observation], proprio: np.ndarray, state: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         contract, token = self._stage1.contract, self._stage1.token
         images = {name: np.stack([o.images[name] for o in observations]) for name in contract.cameras}
         seeds = [pass_seed(self._seed, o.id) for o in observations]
-        out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction), seeds)
-        z = token.encode(out.tokens, out.mask, out.kinds)
+        out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction, state), seeds)
+        device = token.e_rl.device
+        z = token.encode(out.tokens.to(device), out.mask.to(device), out.kinds)
         return z.cpu().numpy(), out.reference.cpu().numpy()
 
     def _check(self, observation: Observation) -> None:
@@ -62,11 +69,11 @@ class FeatureExtractor:
             if image.shape != (*contract.image_size, 3) or image.dtype != np.uint8:
                 wanted = (*contract.image_size, 3)
                 raise ValueError(f"{where}: images[{name}]: {image.dtype} {image.shape}; expected uint8 {wanted}")
-        if observation.proprio.shape != (len(contract.proprio_names),):
-            wanted = (len(contract.proprio_names),)
+        if observation.proprio.shape != (len(PROPRIO_NAMES),):
+            wanted = (len(PROPRIO_NAMES),)
             raise ValueError(f"{where}: proprio: shape {observation.proprio.shape}; expected {wanted}")
         if not np.isfinite(observation.proprio).all():
-            name = contract.proprio_names[int(np.argmin(np.isfinite(observation.proprio)))]
+            name = PROPRIO_NAMES[int(np.argmin(np.isfinite(observation.proprio)))]
             raise ValueError(f"{where}: proprio: {name} is not finite")
 
 

@@ -1,81 +1,55 @@
-"""The optimiser loop that VLA and token share."""
+"""The loop that VLA, token and both together share."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
-from rlt_ros.tensor import Tensor, nn, torch
+from rlt_ros.tensor import Tensor, torch
 from rlt_ros.token.config import FitConfig
-from rlt_ros.token.progress import Progress
+from rlt_ros.token.objective import Objective
+from rlt_ros.token.run import Run
+from rlt_ros.token.training import Mean, Training
 
-LossOf = Callable[[Tensor], dict[str, Tensor]]
-"""From the indices (batch,) of frames to named losses; the first one is minimised."""
+VALIDATION_SEED = 20_260_424
+"""Of the noise under which validation frames are looked at: the same each time, so that only the weights differ."""
 
 
-def fit(model: nn.Module, config: FitConfig, frames: int, loss_of: LossOf, stage: str, seed: int) -> dict[str, float]:
-    """Train a model in place; the same seed gives the same weights. Returns the mean of each loss over the last tenth.
+def fit(
+    objective: Objective,
+    config: FitConfig,
+    rows: Tensor,
+    seed: int,
+    run: Run | None = None,
+    validation: Tensor | None = None,
+) -> dict[str, float]:
+    """Train in place; the same seed gives the same weights, in one go or with interruptions.
 
-    frames: number of frames to draw from, each equally often. Raises ArithmeticError when the loss is not finite.
+    rows: int64, frames to draw from. validation: frames to look at now and then. Returns the mean of each loss over the
+    last tenth of the steps, and of the validation frames at the end as `val_<name>`. Raises ArithmeticError when the
+    loss is not finite; snapshots of the run stay.
     """
-    optimiser = torch.optim.AdamW(model.parameters(), lr=config.rate, weight_decay=config.weight_decay)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, config))
-    order = _Order(frames, config.batch, torch.Generator().manual_seed(seed))
-    progress, last = Progress(stage, config.steps), Mean()
-    model.train()
-    for step in range(config.steps):
-        losses = loss_of(order.next())
-        name, minimised = next(iter(losses.items()))
-        value = float(minimised.detach())
-        if not math.isfinite(value):
-            raise ArithmeticError(f"{stage}: {name} is {value} at step {step}")
-        optimiser.zero_grad()
-        minimised.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        optimiser.step()
-        schedule.step()
-        if step >= 0.9 * config.steps:
-            last.add({key: float(loss.detach()) for key, loss in losses.items()})
-        progress.update(step + 1, f"{name} {value:.4f}")
-    model.eval()
-    return last.values()
+    run = run or Run()
+    look = validation is not None and len(validation) > 0
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed + run.processes.rank)
+        training = Training(objective, config, rows, seed, run.processes)
+        following = run.follow(training)
+        objective.train()
+        while not training.done:
+            following.after(*training.advance())
+            if look and (training.step % run.config.validate_every == 0 or training.done):
+                following.validated(validate(objective, validation, config.batch))
+        objective.eval()
+    final = validate(objective, validation, config.batch) if look else {}
+    return training.mean.values() | {f"val_{name}": value for name, value in final.items()}
 
 
-def rate_factor(step: int, config: FitConfig) -> float:
-    """Factor on the learning rate: linear warm-up, then half a cosine down to zero."""
-    warmup = max(1, round(config.warmup * config.steps))
-    if step < warmup:
-        return (step + 1) / warmup
-    return 0.5 * (1.0 + math.cos(math.pi * (step - warmup) / max(1, config.steps - warmup)))
-
-
-class Mean:
-    """Running means of named numbers."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, float] = {}
-        self._count = 0
-
-    def add(self, values: dict[str, float]) -> None:
-        """One more set of numbers; always the same names."""
-        self._count += 1
-        for name, value in values.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
-
-    def values(self) -> dict[str, float]:
-        """The means; empty if nothing was added."""
-        return {name: total / self._count for name, total in self._sums.items()}
-
-
-class _Order:
-    """Indices of frames in batches: every frame once before any comes again."""
-
-    def __init__(self, frames: int, batch: int, generator: torch.Generator) -> None:
-        self._frames, self._batch, self._generator = frames, batch, generator
-        self._left = torch.empty(0, dtype=torch.int64)
-
-    def next(self) -> Tensor:
-        while len(self._left) < self._batch:
-            self._left = torch.cat([self._left, torch.randperm(self._frames, generator=self._generator)])
-        chosen, self._left = self._left.split([self._batch, len(self._left) - self._batch])
-        return chosen
+@torch.no_grad()
+def validate(objective: Objective, rows: Tensor, batch: int) -> dict[str, float]:
+    """Mean losses on frames, in eval mode, without an effect on anything else; the mode is as before afterwards."""
+    before, draw, total = objective.training, torch.Generator().manual_seed(VALIDATION_SEED), Mean()
+    objective.eval()
+    with torch.random.fork_rng(devices=[]):
+        for part in rows.split(batch):
+            losses = objective(part, draw)
+            total.add({name: float(loss) for name, loss in losses.items()})
+    objective.train(before)
+    return total.values()

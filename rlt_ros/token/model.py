@@ -26,31 +26,38 @@ class RLToken(nn.Module):
     Encoder: tokens without the instruction (paper, footnote 1), projected to a small width, a learned e_rl appended
     last; z_rl is the output there. Decoder: causal, sees z_rl and then earlier tokens, targets and context detached.
     Beyond the paper, a linear readout of all places enters e_rl and z_rl, and z_rl reaches every place of the decoder
-    directly: four attention heads are slow to fetch 33 places, and training here lasts some hundred steps.
+    directly: four attention heads are slow to fetch 33 places, and training here lasts some hundred steps. It costs
+    places x `narrow` x Z weights twice, and a long prefix can do without (`narrow` 0).
     The agent gets z_rl with mean 0 and deviation 1 over the demonstrations (`standardise`).
     """
 
     def __init__(self, config: TokenConfig, embed_width: int, kinds: Sequence[TokenKind]) -> None:
-        """embed_width: D of the VLA. kinds: of the VLA's tokens; a longer prefix is refused."""
+        """embed_width: D of the VLA. kinds: of the VLA's tokens; a longer prefix is refused, now and later."""
         super().__init__()
         self.config = config
         self.embed_width = embed_width
-        self.length = len(kept(tuple(kinds)))
+        found = len(kept(tuple(kinds), config.image_only))
+        self.length = config.prefix_length or found
+        if found > self.length:
+            raise ValueError(f"prefix of {found} tokens; prefix_length is {self.length}")
         width, length = config.width, self.length
         self.reduce = nn.Linear(embed_width, width)
         self.position = table(length, width)
         self.e_rl = table(width)
-        self.narrow = nn.Linear(width, config.narrow)
-        self.gather = nn.Linear(length * config.narrow, width)
+        if config.narrow:
+            self.narrow = nn.Linear(width, config.narrow)
+            self.gather = nn.Linear(length * config.narrow, width)
         self.encoder = nn.ModuleList(Block(width, config.heads, config.mlp_ratio) for _ in range(config.layers))
         self.squeeze = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, config.dim))
-        self.direct = nn.Linear(length * config.narrow, config.dim)
+        if config.narrow:
+            self.direct = nn.Linear(length * config.narrow, config.dim)
         self.widen = nn.Linear(config.dim, width)
-        self.spread = nn.Sequential(
-            nn.Linear(config.dim, length * config.narrow),
-            nn.Unflatten(-1, (length, config.narrow)),
-            nn.Linear(config.narrow, width),
-        )
+        if config.narrow:
+            self.spread = nn.Sequential(
+                nn.Linear(config.dim, length * config.narrow),
+                nn.Unflatten(-1, (length, config.narrow)),
+                nn.Linear(config.narrow, width),
+            )
         self.context = nn.Linear(embed_width, width)
         self.no_context = table(width)
         self.target_position = table(length, width)
@@ -58,6 +65,9 @@ class RLToken(nn.Module):
         self.head = nn.Sequential(nn.LayerNorm(width), nn.Linear(width, embed_width))
         self.register_buffer("shift", torch.zeros(config.dim))
         self.register_buffer("scale", torch.ones(config.dim))
+        if config.normalise:
+            self.register_buffer("token_mean", torch.zeros(embed_width))
+            self.register_buffer("token_std", torch.ones(embed_width))
 
     def encode(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> Tensor:
         """z_rl (N, Z) of tokens (N, M, D), mask bool (N, M), kinds (M,). What stands at masked places has no effect."""
@@ -72,7 +82,9 @@ class RLToken(nn.Module):
         z = z * self.scale + self.shift
         x = torch.cat([self.widen(z)[:, None], earlier], dim=1)
         length = x.shape[1]
-        x = x + self.target_position[:length] + self.spread(z)[:, :length]
+        x = x + self.target_position[:length]
+        if self.config.narrow:
+            x = x + self.spread(z)[:, :length]
         causal = attention_bias(torch.ones(length, length, dtype=torch.bool, device=x.device).tril())
         for block in self.decoder:
             x = block(x, causal)
@@ -98,31 +110,53 @@ class RLToken(nn.Module):
         self.shift.copy_(self.shift + mean * self.scale)
         self.scale.copy_(self.scale * std)
 
+    @torch.no_grad()
+    def measure(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> None:
+        """Take each channel's mean and deviation from tokens (N, M, D), if `TokenConfig.normalise` asks for it.
+
+        Some VLAs scale a few channels up; a squared error would see nothing else (method.md C.6 no. 45).
+        """
+        if self.config.normalise:
+            index = kept(tuple(kinds), self.config.image_only)
+            valid = tokens[:, index][mask[:, index]]
+            self.token_mean.copy_(valid.mean(dim=0))
+            self.token_std.copy_(valid.std(dim=0).clamp_min(1e-6))
+
     def select(self, tokens: Tensor, mask: Tensor, kinds: Sequence[TokenKind]) -> tuple[Tensor, Tensor]:
-        """Tokens and mask without the instruction. Raises ValueError on a longer or wider prefix than expected."""
-        index = kept(tuple(kinds))
+        """Tokens and mask of what is encoded. Raises ValueError on a longer or wider prefix than expected."""
+        index = kept(tuple(kinds), self.config.image_only)
         if len(index) > self.length or tokens.shape[-1] != self.embed_width:
             raise ValueError(
                 f"prefix of {len(index)} tokens of width {tokens.shape[-1]}; "
                 f"the token encoder takes {self.length} of width {self.embed_width}"
             )
-        return tokens[:, index], mask[:, index]
+        tokens, mask = tokens[:, index], mask[:, index]
+        if self.config.normalise:
+            tokens = (tokens - self.token_mean) / self.token_std
+        return tokens, mask if self.config.use_mask else torch.ones_like(mask)
 
     def _encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         x = self.reduce(torch.where(mask[..., None], tokens, 0.0)) + self.position[: tokens.shape[1]]
-        places = torch.where(mask[..., None], self.narrow(x), 0.0)
-        places = functional.pad(places, (0, 0, 0, self.length - places.shape[1])).flatten(1)
-        x = torch.cat([x, (self.e_rl + self.gather(places))[:, None]], dim=1)
+        places = self._places(x, mask) if self.config.narrow else None
+        e_rl = self.e_rl.expand(len(x), -1) if places is None else self.e_rl + self.gather(places)
+        x = torch.cat([x, e_rl[:, None]], dim=1)
         bias = attention_bias(torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1))[:, None, None]
         for block in self.encoder:
             x = block(x, bias)
-        return (self.squeeze(x[:, -1]) + self.direct(places) - self.shift) / self.scale
+        z = self.squeeze(x[:, -1])
+        return ((z if places is None else z + self.direct(places)) - self.shift) / self.scale
+
+    def _places(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The linear readout (N, length * narrow), zeros where there is padding or no token."""
+        places = torch.where(mask[..., None], self.narrow(x), 0.0)
+        return functional.pad(places, (0, 0, 0, self.length - places.shape[1])).flatten(1)
 
 
 @lru_cache
-def kept(kinds: tuple[TokenKind, ...]) -> list[int]:
-    """Indices of the tokens that the RL token sees: all but the instruction."""
-    return [i for i, kind in enumerate(kinds) if kind != TokenKind.INSTRUCTION]
+def kept(kinds: tuple[TokenKind, ...], image_only: bool = False) -> list[int]:
+    """Indices of the tokens that the RL token sees: all but the instruction, or images only."""
+    left_out = (TokenKind.INSTRUCTION, TokenKind.STATE) if image_only else (TokenKind.INSTRUCTION,)
+    return [i for i, kind in enumerate(kinds) if kind not in left_out]
 
 
 def masked_error(predicted: Tensor, target: Tensor, mask: Tensor) -> TokenLoss:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from safetensors.torch import save_file
 
+from rlt_ros.strict import build
 from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.vla.blocks import Block, attention_bias, table
 from rlt_ros.vla.config import TinyConfig
-from rlt_ros.vla.contract import TokenKind, VLAInput, VLAOutput
+from rlt_ros.vla.contract import TokenKind, VLAInput, VLALoss, VLAOutput
 from rlt_ros.vla.flow import FlowHead, seeded_noise
 from rlt_ros.vla.identity import identity
+from rlt_ros.vla.weights import load_strictly
 from rlt_ros.vla.words import word_rows
+
+WEIGHTS = "vla.safetensors"
+FLOW_TIMES = 4
+"""Noise levels for each observation of a training batch: they share the prefix, which is the expensive part."""
 
 
 class TinyVLA(nn.Module):
@@ -21,6 +31,8 @@ class TinyVLA(nn.Module):
     Prefix tokens look only at each other, so they do not depend on the action noise. The flow head reads the very
     tokens that the RL token gets: those after the final norm.
     """
+
+    backend = "tiny"
 
     def __init__(self, config: TinyConfig) -> None:
         super().__init__()
@@ -78,21 +90,62 @@ class TinyVLA(nn.Module):
         words = (TokenKind.INSTRUCTION,) * self.config.instruction_slots
         return (TokenKind.IMAGE,) * images + words + (TokenKind.STATE,)
 
+    def token_kinds(self, instruction: str) -> tuple[TokenKind, ...]:
+        """Kinds; an instruction moves none, it only leaves slots empty."""
+        self._rows(instruction)
+        return self.kinds
+
     @torch.no_grad()
     def infer(self, batch: VLAInput, seeds: Sequence[int]) -> VLAOutput:
         """Tokens and reference from one pass; see `vla.contract.VLA.infer`."""
         batch.check(self.cameras, self.image_size, self.proprio_dim)
-        if len(seeds) != len(batch.proprio):
-            raise ValueError(f"seeds: {len(seeds)} for {len(batch.proprio)} observations")
+        batch.check_seeds(seeds)
         tokens, mask = self.embed(batch)
         noise = seeded_noise(seeds, self.horizon, self.action_dim).to(tokens.device)
         return VLAOutput(tokens, mask, self.kinds, self.head.sample(tokens, mask, noise))
 
+    def standardise(self, actions: Tensor) -> None:
+        """Statistics of the flow head; see `vla.contract.TrainableVLA.standardise`."""
+        self.head.standardise(actions)
+
+    def loss(self, batch: VLAInput, actions: Tensor, valid: Tensor, generator: torch.Generator) -> VLALoss:
+        """Flow-matching loss; see `vla.contract.TrainableVLA.loss`."""
+        batch.check(self.cameras, self.image_size, self.proprio_dim)
+        pixels, proprio = self._inputs(batch)
+        return self.loss_of(pixels, proprio, batch.instruction, actions, valid, generator)
+
+    def loss_of(
+        self,
+        pixels: Tensor,
+        proprio: Tensor,
+        instruction: str,
+        actions: Tensor,
+        valid: Tensor,
+        generator: torch.Generator,
+        times: int = FLOW_TIMES,
+    ) -> VLALoss:
+        """`loss` of pixels (N, cameras, 3, h, w) in [-1, 1], which may be varied before, and states (N, P)."""
+        tokens, mask = self.prefix(pixels, proprio, instruction)
+        draws = times * len(pixels)
+        noise = torch.randn(draws, *actions.shape[1:], generator=generator).to(tokens.device)
+        # Most weight on early times: there the actions have to come from the picture, later the noise gives them away.
+        time = torch.rand(draws, generator=generator).square().to(tokens.device)
+        actions, valid = actions.to(tokens.device), valid.to(tokens.device)
+        return VLALoss(self.head.loss(tokens, mask, actions, valid, noise, time), tokens, mask, self.kinds)
+
     def embed(self, batch: VLAInput) -> tuple[Tensor, Tensor]:
         """Tokens (N, M, D) of a checked batch and their mask (N, M)."""
+        return self.prefix(*self._inputs(batch), batch.instruction)
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Write the weights; the settings are the configuration."""
+        save_file(self.state_dict(), folder / WEIGHTS)
+        return asdict(self.config)
+
+    def _inputs(self, batch: VLAInput) -> tuple[Tensor, Tensor]:
         device = self.norm.weight.device
         images = torch.from_numpy(np.stack([batch.images[name] for name in self.cameras], axis=1)).to(device)
-        return self.prefix(self.pixels(images), torch.from_numpy(batch.proprio).to(device), batch.instruction)
+        return self.pixels(images), torch.from_numpy(batch.proprio).to(device)
 
     @staticmethod
     def pixels(images: Tensor) -> Tensor:
@@ -120,6 +173,13 @@ class TinyVLA(nn.Module):
     def _rows(self, instruction: str) -> Tensor:
         rows = word_rows(instruction, self.config.instruction_slots, self.config.word_buckets)
         return torch.tensor(rows + [0] * (self.config.instruction_slots - len(rows)), device=self.norm.weight.device)
+
+
+def load(settings: Mapping[str, Any], folder: Path, where: str, device: str = "cpu") -> TinyVLA:
+    """The VLA that `TinyVLA.save` wrote into a directory; where: names the settings in errors."""
+    vla = TinyVLA(build(TinyConfig, settings, where))
+    load_strictly(vla, folder / WEIGHTS)
+    return vla.to(device)
 
 
 def stem(width: int) -> nn.Sequential:

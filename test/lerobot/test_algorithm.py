@@ -13,7 +13,7 @@ from rlt_ros.lerobot.algorithm import RLTAlgorithm
 from rlt_ros.lerobot.contract import TrainingStats
 from rlt_ros.lerobot.policy import RLTPolicy
 from rlt_ros.rl.learner import Diverged
-from rlt_ros.token.config import Stage1Config
+from rlt_ros.token.embeddings import InMemory
 from rlt_ros.token.train_token import train_token
 
 
@@ -38,8 +38,7 @@ def test_the_offline_phase_is_stage_1s_training_step_for_step():
                 yield {"state": {"observation.vla_embeddings": tokens[rows], "observation.vla_mask": mask[rows]}}
 
     whole = RLTPolicy(made).token
-    stage1 = Stage1Config(token=made.token, fit_token=made.fit_token)
-    train_token(whole, tokens, mask, made.token_kinds, stage1, seed=made.agent.seed)
+    train_token(whole, InMemory(tokens, mask, made.token_kinds), made.fit_token, seed=made.agent.seed)
 
     stepwise = algorithm()
     given = shuffled(made.agent.seed)

@@ -19,12 +19,12 @@ from rlt_ros.loop.report import TITLES
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.stats import LearnerStats
 from rlt_ros.robot.config import Limits, RobotConfig
-from rlt_ros.token.config import FitConfig, TokenConfig
+from rlt_ros.token.config import FitConfig, Stage1Config, TokenConfig
 
 PAGE = (ROOT / "docs" / "coming-from.md").read_text()
 CONFIGS = (
     AgentConfig, Contract, FitConfig, LearnerStats, Limits, LoopConfig, RecordConfig, RLTConfig, RobotConfig,
-    TokenConfig,
+    Stage1Config, TokenConfig,
 )  # fmt: skip
 CLASSES = (RLTAlgorithm, RLTPolicy)
 LAUNCH = (ROOT / "launch" / "stage2.launch.py").read_text()

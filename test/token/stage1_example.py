@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from rlt_ros.data.demos import Demonstration
 from rlt_ros.data.norm import NormStats
 from rlt_ros.robot.config import load_robot
 from rlt_ros.token.checkpoint import Stage1
@@ -40,3 +41,26 @@ def observation(number: int = 1, size: int = 32, **changes: object) -> Observati
         "proprio": rng.normal(size=19).astype(np.float32),
     }
     return Observation(**(values | changes))
+
+
+def episodes_of(count: int, length: int = 20, size: int = 32, seed: int = 0) -> list[Demonstration]:
+    """Made-up episodes: the hole's offset shows as a bright spot, every third episode fails."""
+    rng = np.random.default_rng(seed)
+    return [_episode(number, length, size, rng) for number in range(count)]
+
+
+def _episode(number: int, length: int, size: int, rng: np.random.Generator) -> Demonstration:
+    offset = np.linspace(rng.uniform(-0.006, 0.006, 2), 0.0, length).astype(np.float32)
+    pictures = rng.integers(0, 60, (2, length, size, size, 3), dtype=np.uint8)
+    for step, (x, y) in enumerate((size / 2 + offset * 2000).round().astype(int)):
+        pictures[:, step, y - 2 : y + 2, x - 2 : x + 2] = 255
+    actions = np.zeros((length, 7), np.float32)
+    actions[:, :2] = np.clip(offset * 100, -1, 1)
+    return Demonstration(
+        id=number,
+        images={"front": pictures[0], "wrist": pictures[1]},
+        proprio=rng.normal(size=(length, 19)).astype(np.float32),
+        actions=actions,
+        offset=offset,
+        success=number % 3 != 0,
+    )

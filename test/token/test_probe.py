@@ -1,11 +1,11 @@
-"""The linear probe of the hole's offset."""
+"""Linear probes of the hole's offset and of the outcome."""
 
 import math
 
 import numpy as np
 import pytest
 
-from rlt_ros.token.probe import probe
+from rlt_ros.token.probe import area_under_curve, near_the_goal, outcome_probe, probe
 
 
 @pytest.fixture
@@ -43,3 +43,45 @@ def test_far_frames_do_not_count(world):
 def test_too_few_frames_give_no_figure(world):
     _, offsets, groups = world
     assert math.isnan(probe(offsets, offsets + 1.0, groups))
+
+
+def test_a_vector_that_tells_the_outcome_scores_one(world):
+    rng, _, groups = world
+    success = (np.arange(40) % 3 == 0)[groups]
+    inputs = np.concatenate([success[:, None] + rng.normal(0, 0.2, (800, 1)), rng.normal(size=(800, 3))], axis=1)
+    everywhere = np.ones(800, bool)
+    assert outcome_probe(inputs, success, groups, everywhere) == pytest.approx(1.0)
+    assert 0.2 < outcome_probe(rng.normal(size=(800, 3)), success, groups, everywhere) < 0.8
+
+
+def test_an_episodes_own_mark_does_not_tell_its_outcome(world):
+    _, _, groups = world
+    success = (np.arange(40) % 3 == 0)[groups]
+    assert outcome_probe(np.eye(40)[groups], success, groups, np.ones(800, bool)) < 0.75
+
+
+def test_only_counted_frames_tell_the_outcome(world):
+    rng, _, groups = world
+    success, counted = (np.arange(40) % 2 == 0)[groups], np.tile(np.arange(20) >= 15, 40)
+    inputs = np.where(counted, success, rng.random(800))[:, None]
+    assert outcome_probe(inputs, success, groups, counted) == pytest.approx(1.0)
+
+
+def test_episodes_that_all_end_alike_give_no_figure(world):
+    rng, _, groups = world
+    assert math.isnan(outcome_probe(rng.normal(size=(800, 3)), np.ones(800, bool), groups, np.ones(800, bool)))
+
+
+def test_the_area_under_the_curve_counts_ties_half():
+    positive = np.array([True, True, False, False])
+    assert area_under_curve(np.array([3.0, 2.0, 1.0, 0.0]), positive) == 1.0
+    assert area_under_curve(np.array([0.0, 1.0, 2.0, 3.0]), positive) == 0.0
+    assert area_under_curve(np.array([1.0, 1.0, 1.0, 1.0]), positive) == 0.5
+    assert area_under_curve(np.array([2.0, 0.0, 1.0, 0.0]), positive) == 0.625
+
+
+def test_near_the_goal_is_near_the_hole_or_late_in_the_episode():
+    groups = np.array([0] * 8 + [1] * 2)
+    offsets = np.array([[0.01, 0.0]] * 5 + [[0.004, 0.004]] * 5)
+    assert near_the_goal(offsets, groups).tolist() == [False] * 5 + [True] * 5
+    assert np.flatnonzero(near_the_goal(None, groups)).tolist() == [6, 7, 9]

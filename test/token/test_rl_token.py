@@ -1,5 +1,7 @@
 """The RL token (RLT paper, Eqs. 1 and 2; method.md C.6 no. 42, 43; field reports B18, B19)."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -127,3 +129,48 @@ def test_standardised_z_has_mean_zero_and_deviation_one_and_decodes_alike(token)
 def test_impossible_settings_are_refused(values):
     with pytest.raises(ValueError):
         TokenConfig(**values)
+
+
+def test_image_only_leaves_the_state_out_too():
+    seeing = RLToken(replace(SMALL, image_only=True), 12, KINDS).eval()
+    tokens, mask = inputs()
+    other = tokens.clone()
+    other[:, 6:] = 100.0
+    assert torch.equal(seeing.encode(tokens, mask, KINDS), seeing.encode(other, mask, KINDS))
+    assert seeing.select(tokens, mask, KINDS)[0].shape == (5, 6, 12)
+
+
+def test_without_the_mask_padding_counts_as_any_token():
+    tokens, mask = inputs()
+    mask[:, 2] = False
+    other = tokens.clone()
+    other[:, 2] += 1.0
+    plain = RLToken(replace(SMALL, use_mask=False), 12, KINDS).eval()
+    assert not torch.equal(plain.encode(tokens, mask, KINDS), plain.encode(other, mask, KINDS))
+    assert torch.equal(plain.encode(tokens, mask, KINDS), plain.encode(tokens, torch.ones_like(mask), KINDS))
+
+
+def test_the_longest_prefix_can_be_set_and_a_longer_one_is_refused_with_both_numbers():
+    roomy = RLToken(replace(SMALL, prefix_length=9), 12, KINDS).eval()
+    longer = torch.randn(2, 12, 12)
+    for count in (7, 9):
+        kinds = (IMAGE,) * (count - 1) + (STATE,)
+        assert roomy.encode(longer[:, :count], torch.ones(2, count, dtype=torch.bool), kinds).shape == (2, 4)
+    with pytest.raises(ValueError, match="10 tokens of width 12.* 9 of width 12"):
+        roomy.encode(longer[:, :10], torch.ones(2, 10, dtype=torch.bool), (IMAGE,) * 10)
+    with pytest.raises(ValueError, match="prefix of 7 tokens; prefix_length is 6"):
+        RLToken(replace(SMALL, prefix_length=6), 12, KINDS)
+
+
+def test_padding_at_the_end_of_a_shorter_prefix_is_like_its_absence():
+    roomy = RLToken(replace(SMALL, prefix_length=9), 12, KINDS).eval()
+    tokens, mask = torch.randn(3, 9, 12), torch.ones(3, 9, dtype=torch.bool)
+    mask[:, 6:] = False
+    short = roomy.encode(tokens[:, :6], mask[:, :6], (IMAGE,) * 6)
+    torch.testing.assert_close(roomy.encode(tokens, mask, (IMAGE,) * 9), short)
+
+
+def test_without_a_readout_there_are_no_weights_of_it():
+    lean = RLToken(replace(SMALL, narrow=0), 12, KINDS)
+    assert not {name.split(".")[0] for name in lean.state_dict()} & {"narrow", "gather", "direct", "spread"}
+    assert lean.encode(*inputs(), KINDS).shape == (5, 4)

@@ -15,7 +15,7 @@ from rlt_ros.robot.config import DEFAULT
 from rlt_ros.sim.tasks import TASKS
 from rlt_ros.token import stage1_cli
 from rlt_ros.token.cache import UNCONCERNED, _code, cached_stage1, recipe_hash, source_files
-from rlt_ros.token.checkpoint import save_stage1
+from rlt_ros.token.checkpoint import load_stage1, save_stage1
 from rlt_ros.token.lock import locked
 
 ROOT = Path(rlt_ros.__file__).parent
@@ -152,3 +152,19 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     assert process.returncode == 130
     assert errors == "stage1: interrupted; nothing was written\n"
     assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
+
+
+def test_a_random_encoder_on_the_vla_of_a_checkpoint(tmp_path, capsys):
+    """What Stage 2 with z is compared with: everything else is the same, and the cache keeps the two apart."""
+    save_stage1(tmp_path / "trained", small_stage1(), {})
+    made = ["--preset", "smoke", "--token", "untrained", "--cache", str(tmp_path)]
+    made += ["--vla-from", str(tmp_path / "trained")]
+    assert stage1_cli.main(made) == 0
+    (path,) = (tmp_path / "stage1").glob("smoke-peg-*[0-9a-f]")
+    trained, untrained = load_stage1(tmp_path / "trained"), load_stage1(path)
+    assert untrained.contract.vla == trained.contract.vla and untrained.contract.norm_hash == trained.contract.norm_hash
+    assert untrained.contract.token != trained.contract.token
+    assert path != cached_stage1("smoke", 0, root=tmp_path)
+    capsys.readouterr()
+    assert stage1_cli.main(made) == 0
+    assert capsys.readouterr().out == f"stage1: checkpoint at {path}\n"

@@ -1,0 +1,54 @@
+"""The VLA backends by name, and how a saved or described VLA becomes one that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rlt_ros.strict import ConfigError
+from rlt_ros.vla.contract import VLA
+
+BACKENDS = {
+    "tiny": "rlt_ros.vla.tiny",
+    "lerobot": "rlt_ros.vla.lerobot.backend",
+    "remote": "rlt_ros.vla.remote.client",
+}
+"""Backend to its module, imported when it is called for. A module has
+`load(settings: Mapping[str, Any], folder: Path, where: str, device: str) -> VLA`: settings as its VLA's `save` returned
+them, relative paths from folder, where names them in errors. A missing optional package is an ImportError that names
+the pip extra.
+"""
+
+
+def load_vla(settings: Mapping[str, Any], folder: Path, where: str, device: str = "cpu") -> VLA:
+    """A VLA from its settings, of which `backend` chooses the kind; device: of torch, such as `cuda`.
+
+    Raises ConfigError on an unknown backend or setting, ValueError where files do not fit, ImportError with the extra.
+    """
+    values = dict(settings)
+    name = values.pop("backend", None)
+    if name not in BACKENDS:
+        raise ConfigError(f"{where}.backend: {name!r}; known are {', '.join(BACKENDS)}")
+    return import_module(BACKENDS[name]).load(values, folder, where, device)
+
+
+def save_vla(vla: VLA, folder: Path) -> dict[str, Any]:
+    """Write a VLA's part of a checkpoint into a directory; returns the settings for `load_vla`."""
+    return {"backend": vla.backend} | vla.save(folder)
+
+
+def read_vla(path: Path, device: str = "cpu") -> VLA:
+    """A VLA described by a YAML file; relative paths in it start from the file's directory. Errors as `load_vla`."""
+    try:
+        settings = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not YAML: {error}") from error
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f"{path}: expected a mapping, found {type(settings).__name__}")
+    return load_vla(settings, path.parent, str(path), device)

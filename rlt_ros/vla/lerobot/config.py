@@ -1,0 +1,38 @@
+"""Settings of a LeRobot policy as VLA backend; needs neither torch nor lerobot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rlt_ros.types import PROPRIO_NAMES
+
+PRECISIONS = ("", "float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class LeRobotConfig:
+    """Where a policy is and what its inputs and outputs are here."""
+
+    path: str  # directory that `save_pretrained` of policy and processors wrote; relative to the file that names it
+    identity: str = ""  # of the VLA that must be there; empty: whichever is
+    cameras: dict[str, str] = field(default_factory=dict)
+    """Camera here to the policy's image key; empty: all of its keys, `observation.images.front` being `front`. Keys
+    that are left out are dropped: fewer images, fewer tokens, and the same output as with those images masked."""
+    image_size: tuple[int, int] = (0, 0)  # height and width of every image here; zeros: as the policy's features say
+    state: tuple[str, ...] = ()  # names of `types.PROPRIO_NAMES` that the policy's state consists of; empty: all
+    horizon: int = 0  # H, steps of a chunk that are given on; 0: all of the policy's
+    action_scale: tuple[float, ...] = ()  # the policy's units at |a| = 1 here, one a dimension; empty: 1
+    precision: str = ""  # float32 or bfloat16, of the weights; empty: as saved
+    lora: int = 0  # rank of adapters that fine-tuning changes instead of the weights; 0: none
+    lora_targets: str = ""  # regular expression of module names that get adapters; empty: the policy's own choice
+    tokenizer: str = ""  # directory of the tokenizer; empty: the one that the policy's processor names
+    backbone: str = ""  # SmolVLA: directory with configuration and processor of its VLM; empty: the one that it names
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"precision is {self.precision!r}; known are {', '.join(PRECISIONS[1:])}")
+        unknown = [name for name in self.state if name not in PROPRIO_NAMES]
+        if unknown:
+            raise ValueError(f"state: {unknown[0]!r}; known are {', '.join(PROPRIO_NAMES)}")
+        if not all(scale > 0.0 for scale in self.action_scale):
+            raise ValueError(f"action_scale is {self.action_scale}; expected more than 0")

@@ -1,0 +1,1 @@
+"""A VLA on another machine: server, client and what passes between them."""
