@@ -25,8 +25,11 @@ UNCONCERNED = (
     "token/lock.py",
     "token/progress.py",
     "token/stage1_cli.py",
+    "vla/latency.py",
+    "vla/lerobot/",
+    "vla/remote/",
 )
-"""Files in them that do not. Of the tasks the one that is meant goes into the key by its content."""
+"""Files and folders in them that do not. Of the tasks the one that is meant goes into the key by its content."""
 
 
 def cached_stage1(
@@ -71,7 +74,11 @@ def source_version() -> str:
 def source_files(root: Path) -> list[Path]:
     """The files that count, below the package's root."""
     found = [path for name in SOURCES for path in root.glob(name if name.endswith(".py") else f"{name}/**/*.py")]
-    return sorted(path for path in found if path.relative_to(root).as_posix() not in UNCONCERNED)
+    return sorted(path for path in found if not _unconcerned(path.relative_to(root).as_posix()))
+
+
+def _unconcerned(name: str) -> bool:
+    return any(name == other or (other.endswith("/") and name.startswith(other)) for other in UNCONCERNED)
 
 
 def _code(source: str) -> str:
