@@ -33,6 +33,9 @@ UNCONCERNED = (
     "token/stage1_cli.py",
     "token/stage1_file.py",
     "token/watch.py",
+    "vla/latency.py",
+    "vla/lerobot/",
+    "vla/remote/",
 )
 """Files and folders in them that do not. Of the tasks the one that is meant goes into the key by its content."""
 
@@ -92,7 +95,11 @@ def source_version() -> str:
 def source_files(root: Path) -> list[Path]:
     """The files that count, below the package's root."""
     found = [path for name in SOURCES for path in root.glob(name if name.endswith(".py") else f"{name}/**/*.py")]
-    return sorted(path for path in found if not path.relative_to(root).as_posix().startswith(UNCONCERNED))
+    return sorted(path for path in found if not _unconcerned(path.relative_to(root).as_posix()))
+
+
+def _unconcerned(name: str) -> bool:
+    return any(name == other or (other.endswith("/") and name.startswith(other)) for other in UNCONCERNED)
 
 
 def _code(source: str) -> str:

@@ -28,18 +28,22 @@ FEATURES = {
         "observation.images.front": PolicyFeature(FeatureType.VISUAL, (3, IMAGE, IMAGE)),
         "observation.images.wrist": PolicyFeature(FeatureType.VISUAL, (3, IMAGE, IMAGE)),
         "observation.images.side": PolicyFeature(FeatureType.VISUAL, (3, IMAGE, IMAGE)),
-        "observation.state": PolicyFeature(FeatureType.STATE, (len(PROPRIO_NAMES),)),
     },
     "output_features": {"action": PolicyFeature(FeatureType.ACTION, (7,))},
 }
 SIZES = {"chunk_size": 12, "n_action_steps": 12, "max_action_dim": 8, "max_state_dim": 20, "device": "cpu"}
 
 
-def make_policy(kind: str, path: Path, seed: int = 0, **settings: Any) -> Path:
-    """Write a policy of a kind with its processors, tokenizer and statistics to a new directory."""
+def make_policy(kind: str, path: Path, seed: int = 0, state: int = len(PROPRIO_NAMES), **settings: Any) -> Path:
+    """Write a policy of a kind with its processors, tokenizer and statistics to a new directory.
+
+    state: length of its state. settings: of the policy's configuration.
+    """
     tokenizer = make_tokenizer(path.parent / "tokenizer")
     own = {"image_resolution": (IMAGE, IMAGE)} if kind != "smolvla" else _smolvla(path.parent / "backbone", tokenizer)
-    config = make_policy_config(kind, **SIZES, **own, **{k: dict(v) for k, v in FEATURES.items()}, **settings)
+    features = {name: dict(content) for name, content in FEATURES.items()}
+    features["input_features"]["observation.state"] = PolicyFeature(FeatureType.STATE, (state,))
+    config = make_policy_config(kind, **SIZES, **own, **features, **settings)
     with small_sizes(), torch.random.fork_rng():
         torch.manual_seed(seed)
         policy = get_policy_class(kind)(config).eval()
@@ -48,15 +52,15 @@ def make_policy(kind: str, path: Path, seed: int = 0, **settings: Any) -> Path:
                 torch.nn.init.normal_(parameter, std=0.05)
     policy.save_pretrained(path)
     with patch("transformers.AutoTokenizer.from_pretrained", lambda name: _load(tokenizer)):
-        before, after = make_pre_post_processors(config, dataset_stats=statistics())
+        before, after = make_pre_post_processors(config, dataset_stats=statistics(state))
     before.save_pretrained(path, config_filename="policy_preprocessor.json")
     after.save_pretrained(path, config_filename="policy_postprocessor.json")
     return path
 
 
-def statistics() -> dict[str, dict[str, torch.Tensor]]:
+def statistics(state: int) -> dict[str, dict[str, torch.Tensor]]:
     """Made up, and such that forgetting them would show: the state has an offset, actions are small."""
-    return {"observation.state": _moments(len(PROPRIO_NAMES), 0.2, 1.0), "action": _moments(7, 0.05, 0.1)}
+    return {"observation.state": _moments(state, 0.2, 1.0), "action": _moments(7, 0.05, 0.1)}
 
 
 def _moments(size: int, mean: float, spread: float) -> dict[str, torch.Tensor]:

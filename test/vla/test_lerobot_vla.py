@@ -28,6 +28,7 @@ from vla_conformance import (
 )
 
 from rlt_ros.strict import ConfigError
+from rlt_ros.types import PROPRIO_NAMES
 from rlt_ros.vla.backends import load_vla, save_vla
 from rlt_ros.vla.contract import TokenKind, VLAInput
 from rlt_ros.vla.lerobot.prefix import captured
@@ -245,6 +246,16 @@ def test_settings_choose_state_horizon_and_scale(paths, kind):
 def test_settings_that_do_not_fit_are_refused_with_both_values(paths, settings, message):
     with pytest.raises(ConfigError, match=message):
         load(paths["pi0"], **settings)
+
+
+def test_a_policy_may_take_a_part_of_the_state_in_its_own_order(tmp_path):
+    names = ("z", "gripper_width")
+    path = make_policy("smolvla", tmp_path / "policy", state=len(names))
+    whole, part = load(path, state=names), load(path, proprio=names[::-1], state=names)
+    batch = example(whole, 1)
+    picked = batch.state[:, [PROPRIO_NAMES.index(name) for name in names[::-1]]]
+    got = part.infer(VLAInput(batch.images, picked, batch.instruction, picked), [1])
+    assert part.proprio_dim == 2 and torch.equal(got.reference, whole.infer(batch, [1]).reference)
 
 
 def test_another_policy_than_was_named_is_refused_with_both_values(vlas, paths, kind):

@@ -6,13 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from vla_conformance import CHECKS, TRAINING_CHECKS, chunks, example, padding_has_no_influence, what_is_saved_is_loaded
+from vla_conformance import (
+    CHECKS,
+    TRAINING_CHECKS,
+    batch_equals_single,
+    chunks,
+    example,
+    loss_and_tokens_come_from_one_pass,
+    padding_has_no_influence,
+    what_is_saved_is_loaded,
+)
 
-from rlt_ros.vla.config import TinyConfig
+from rlt_ros.vla.config import SIZES, TinyConfig
 from rlt_ros.vla.contract import TokenKind, VLAInput
 from rlt_ros.vla.tiny import TinyVLA
 from rlt_ros.vla.words import word_rows
 
+DEMO_IDENTITY = "87063a4b97287308"
 GOLDEN_TOKENS = [-0.00095, -0.15295, -0.30752]
 GOLDEN_REFERENCE = [-0.5149, 0.77745, -0.18384]
 
@@ -33,10 +43,23 @@ def test_saved_and_loaded(vla, tmp_path):
     what_is_saved_is_loaded(vla, tmp_path)
 
 
-def test_the_demo_size_is_within_its_bounds(vla):
-    parameters = sum(p.numel() for p in vla.parameters())
-    assert len(vla.kinds) <= 40
-    assert 300_000 <= parameters <= 700_000
+@pytest.mark.parametrize(
+    ("size", "tokens", "least", "most"), [("demo", 40, 300_000, 700_000), ("large", 100, 1_000_000, 5_000_000)]
+)
+def test_sizes_are_within_their_bounds(size, tokens, least, most):
+    vla = TinyVLA(SIZES[size])
+    assert len(vla.kinds) <= tokens
+    assert least <= sum(p.numel() for p in vla.parameters()) <= most
+    for check in (batch_equals_single, loss_and_tokens_come_from_one_pass):
+        check(vla.eval())
+
+
+def test_the_demo_is_what_its_checkpoints_were_trained_as():
+    assert SIZES["demo"] == TinyConfig()
+    vla = TinyVLA(TinyConfig())
+    for tensor in vla.state_dict().values():
+        tensor.zero_()
+    assert vla.identity.startswith(DEMO_IDENTITY), "names, shapes or settings have changed: old checkpoints are refused"
 
 
 def test_tokens_are_named_by_kind(vla):

@@ -11,7 +11,6 @@ import numpy as np
 
 from rlt_ros.strict import ConfigError, build
 from rlt_ros.tensor import Tensor, nn, torch
-from rlt_ros.types import PROPRIO_NAMES
 from rlt_ros.vla.contract import TokenKind, VLAInput, VLALoss, VLAOutput
 from rlt_ros.vla.flow import seeded_noise
 from rlt_ros.vla.lerobot.config import LeRobotConfig
@@ -40,11 +39,10 @@ class LeRobotVLA(nn.Module):
         settings = loaded.policy.config
         self.horizon = config.horizon or settings.chunk_size
         self.action_dim = settings.action_feature.shape[0]
-        self.proprio_dim = len(PROPRIO_NAMES)
+        self.proprio_dim = len(config.given)
         self.width = self._norm[0].weight.shape[0]
-        names = config.state or PROPRIO_NAMES
-        self._state = [PROPRIO_NAMES.index(name) for name in names]
-        _check_sizes(config, settings, len(names), where)
+        self._state = [config.given.index(name) for name in config.state or config.given]
+        _check_sizes(config, settings, len(self._state), where)
         self._scale = torch.tensor(config.action_scale or (1.0,) * self.action_dim)
         self._prompts = Prompts(loaded)
         self._image_tokens = len(self.cameras) * self._count_image_tokens()

@@ -28,7 +28,7 @@ class Service:
         terms = self.terms
         images = {name: np.zeros((1, *terms.image_size, 3), np.uint8) for name in terms.cameras}
         proprio = np.zeros((1, terms.proprio_dim), np.float32)
-        self.vla.infer(VLAInput(images, proprio, "warm up", proprio), [0])
+        self.vla.infer(VLAInput(images, proprio, "go", proprio), [0])
 
     def welcome(self) -> bytes:
         """The VLA's contract."""
