@@ -17,8 +17,8 @@ from typing import Any
 from rlt_ros.data.lerobot.extras import pq
 from rlt_ros.data.lerobot.features import cameras
 from rlt_ros.data.lerobot.info import Info
+from rlt_ros.data.lerobot.meta import TASKS, episode_files, read_episodes, read_tasks, row_stats, write_tasks
 from rlt_ros.data.lerobot.stats import aggregate, to_lists
-from rlt_ros.data.lerobot.tables import TASKS, episode_files, read_episodes, read_tasks, row_stats, write_tasks
 from rlt_ros.files import remove, sync, write_whole, written_aside
 
 PARTIAL = ".partial"

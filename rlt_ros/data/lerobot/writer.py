@@ -27,9 +27,9 @@ from rlt_ros.data.lerobot.features import (
 )
 from rlt_ros.data.lerobot.info import VERSION, Info
 from rlt_ros.data.lerobot.lock import DirectoryLock
+from rlt_ros.data.lerobot.meta import read_episodes, read_tasks
 from rlt_ros.data.lerobot.pending import PendingEpisode
 from rlt_ros.data.lerobot.staging import stage
-from rlt_ros.data.lerobot.tables import read_episodes, read_tasks
 from rlt_ros.files import remove, written_aside
 
 MIN_FREE = 200 << 20
