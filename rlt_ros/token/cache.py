@@ -17,6 +17,7 @@ from rlt_ros.token.config import stage1_config
 SOURCES = ("data", "robot", "sim", "token", "vla", "files.py", "types.py")
 """Parts of the package that decide what Stage 1 learns."""
 UNCONCERNED = (
+    "data/lerobot/",
     "robot/gripper.py",
     "sim/operator.py",
     "sim/tasks.py",
@@ -26,7 +27,7 @@ UNCONCERNED = (
     "token/progress.py",
     "token/stage1_cli.py",
 )
-"""Files in them that do not. Of the tasks the one that is meant goes into the key by its content."""
+"""Files and folders in them that do not. Of the tasks the one that is meant goes into the key by its content."""
 
 
 def cached_stage1(
@@ -71,7 +72,7 @@ def source_version() -> str:
 def source_files(root: Path) -> list[Path]:
     """The files that count, below the package's root."""
     found = [path for name in SOURCES for path in root.glob(name if name.endswith(".py") else f"{name}/**/*.py")]
-    return sorted(path for path in found if path.relative_to(root).as_posix() not in UNCONCERNED)
+    return sorted(path for path in found if not path.relative_to(root).as_posix().startswith(UNCONCERNED))
 
 
 def _code(source: str) -> str:
