@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlt_ros.data.lerobot.ours import features_for, frame_of, last_of
+import numpy as np
+
 from rlt_ros.data.lerobot.writer import DatasetWriter
 from rlt_ros.loop.collecting import Take
-from rlt_ros.loop.recording import Form
+from rlt_ros.loop.recording import Form, Frame
 from rlt_ros.loop.report import write_json
 from rlt_ros.robot.config import RobotConfig
-from rlt_ros.types import Label, Observation
+from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES, ExecutedStep, Label, Observation
 
 RUNS = "collection.json"
 """Beside the dataset's own files: what each run of the collector has done. No LeRobot loader looks at it."""
@@ -58,9 +59,9 @@ def open_dataset(config: DatasetConfig, robot: RobotConfig, observation: Observa
     features = features_for(robot, {name: rgb.shape for name, rgb in observation.images.items()}, config.storage)
     folder, rate = Path(config.out).expanduser(), robot.control_rate
     if config.resume:
-        writer = DatasetWriter.open(folder, rate, features, config.codec)
+        writer = DatasetWriter.open(folder, int(rate), features, config.codec)
     else:
-        writer = DatasetWriter.create(folder, rate, robot.name, features, config.codec)
+        writer = DatasetWriter.create(folder, int(rate), robot.name, features, config.codec)
     return writer, Form(config.instruction, frame_of, _last)
 
 
@@ -73,3 +74,24 @@ def write_run(folder: Path, summary: dict[str, Any]) -> None:
     path = folder / RUNS
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
     write_json(path, {"runs": [*runs, summary]})
+
+
+def features_for(robot, shapes, storage):
+    f = {"observation.state": {"dtype": "float32", "shape": [19], "names": list(PROPRIO_NAMES)},
+         "action": {"dtype": "float32", "shape": [7], "names": list(ACTION_NAMES)}}
+    for n, s in shapes.items():
+        f[f"observation.images.{n}"] = {"dtype": storage, "shape": list(s), "names": ["height", "width", "channels"]}
+    f["driver"] = {"dtype": "int64", "shape": [1], "names": None}
+    f["stamp"] = {"dtype": "int64", "shape": [1], "names": None}
+    f["next.success"] = {"dtype": "bool", "shape": [1], "names": None}
+    return f
+
+
+def frame_of(o: Observation, s: ExecutedStep) -> Frame:
+    return {"observation.state": o.proprio, "action": s.sent, "driver": np.array([int(s.driver)]),
+            "stamp": np.array([o.stamp]), "next.success": np.array([False]),
+            **{f"observation.images.{n}": i for n, i in o.images.items()}}
+
+
+def last_of(success: bool) -> Frame:
+    return {"next.success": np.array([success])}
