@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from rlt_ros.data.framing import features_for, frame_of, last_of
 from rlt_ros.data.lerobot.writer import DatasetWriter
 from rlt_ros.loop.collecting import Take
-from rlt_ros.loop.recording import Form, Frame
+from rlt_ros.loop.recording import Form
 from rlt_ros.loop.report import write_json
 from rlt_ros.robot.config import RobotConfig
-from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES, ExecutedStep, Label, Observation
+from rlt_ros.types import Label, Observation
 
 RUNS = "collection.json"
 """Beside the dataset's own files: what each run of the collector has done. No LeRobot loader looks at it."""
@@ -74,24 +73,3 @@ def write_run(folder: Path, summary: dict[str, Any]) -> None:
     path = folder / RUNS
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
     write_json(path, {"runs": [*runs, summary]})
-
-
-def features_for(robot, shapes, storage):
-    f = {"observation.state": {"dtype": "float32", "shape": [19], "names": list(PROPRIO_NAMES)},
-         "action": {"dtype": "float32", "shape": [7], "names": list(ACTION_NAMES)}}
-    for n, s in shapes.items():
-        f[f"observation.images.{n}"] = {"dtype": storage, "shape": list(s), "names": ["height", "width", "channels"]}
-    f["driver"] = {"dtype": "int64", "shape": [1], "names": None}
-    f["stamp"] = {"dtype": "int64", "shape": [1], "names": None}
-    f["next.success"] = {"dtype": "bool", "shape": [1], "names": None}
-    return f
-
-
-def frame_of(o: Observation, s: ExecutedStep) -> Frame:
-    return {"observation.state": o.proprio, "action": s.sent, "driver": np.array([int(s.driver)]),
-            "stamp": np.array([o.stamp]), "next.success": np.array([False]),
-            **{f"observation.images.{n}": i for n, i in o.images.items()}}
-
-
-def last_of(success: bool) -> Frame:
-    return {"next.success": np.array([success])}

@@ -65,9 +65,9 @@ class RecordingThread:
     """A `collecting.Sink` around a dataset writer: frames wait in memory, the thread writes them in their order.
 
     backlog: bytes of pictures that may wait; beyond that a demonstration is refused, for a slow disk must not eat the
-    memory of the machine that moves the arm. floor: bytes that must stay free on the disk; below it, and after any error
-    of the writer, every frame is refused and `failure` says why. A frame that the dataset does not take costs the
-    demonstration that it belongs to and no other.
+    memory of the machine that moves the arm. floor: bytes that must stay free on the disk; below it, and after any
+    error of the writer, every frame is refused and `failure` says why. A frame that the dataset does not take costs
+    the demonstration that it belongs to and no other.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class RecordingThread:
 
     @property
     def failure(self) -> str:
-        """Why nothing can be recorded now, empty if it can. A full disk may be emptied; a failed writer stays failed."""
+        """Why nothing can be recorded now, else empty. Space may be made on a disk; a failed writer stays failed."""
         if self._error:
             return self._error
         free = shutil.disk_usage(self._folder).free

@@ -1,4 +1,4 @@
-"""The collector's status as the standard diagnostic message: for the teleop node, and for whoever watches /diagnostics."""
+"""The collector's status as the standard diagnostic message: for teleop, and for whoever watches /diagnostics."""
 
 from __future__ import annotations
 
