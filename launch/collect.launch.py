@@ -155,7 +155,7 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
 
 def end_of_recording(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
     """Without the collector there is nothing to do; one that failed makes the run fail."""
-    if event.returncode > 0:
+    if event.returncode != 0:
         raise RuntimeError("nothing was recorded any more; the collector's last lines say why")
     return [Shutdown(reason="recording has ended")]
 

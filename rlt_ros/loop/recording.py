@@ -147,7 +147,10 @@ class RecordingThread:
     def _work(self) -> None:
         while (task := self._queue.get()) is not None:
             task()
-        self._guarded(self._writer.close)
+        try:
+            self._writer.close()
+        except Exception as error:
+            self._error = self._error or self._sentence(error)
 
     def _add(self, observation: Observation, step: ExecutedStep, size: int) -> None:
         if not self._refusal:
@@ -178,7 +181,10 @@ class RecordingThread:
         except DatasetError as error:
             self._refusal = str(error)
         except Exception as error:  # whatever it is: the thread must go on to say that nothing is recorded any more
-            self._error = f"writing {self._folder}: {type(error).__name__}: {error}"
+            self._error = self._sentence(error)
+
+    def _sentence(self, error: Exception) -> str:
+        return f"writing {self._folder}: {type(error).__name__}: {error}"
 
 
 def _size(observation: Observation) -> int:

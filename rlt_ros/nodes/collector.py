@@ -110,13 +110,15 @@ class CollectorNode(BaseNode):
         if self._collector is None or self.exit_code is not None:
             return
         self._tell(*self._collector.poll())
+        if self._collector.finished:
+            # The status would let a scripted person begin the next one.
+            self.finish(0)
+            return
         status = self._collector.status
         if self._said is None or replace(status, backlog=0) != replace(self._said, backlog=0):
             self._said = status
             self._status.publish(status_to_message(status, str(self._folder)))
-        if self._collector.finished:
-            self.finish(0)
-        elif status.failure and self._end_on_failure:
+        if status.failure and self._end_on_failure:
             self.finish(EXIT_CODE)
 
     def _tell(self, told: list[str], warned: list[str]) -> None:

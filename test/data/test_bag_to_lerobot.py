@@ -105,6 +105,20 @@ def test_a_step_that_a_slower_grid_would_step_over_is_missed_all_the_same(
     assert "the step of observation 7 was not recorded" in capsys.readouterr().out
 
 
+def test_an_interrupted_phase_is_left_out_where_labels_were_recorded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = bags.run(PHASES)
+    *others, last = recording.messages
+    assert last[0] == "/rlt/episode_event"
+    [episode] = converted(bags.Recording(others).write(tmp_path / "bag"), tmp_path / "out")
+    assert ids(episode) == list(FIRST)
+    assert "LEFT OUT phase 3:\n  its phase has no label" in capsys.readouterr().out
+    unlabelled = [item for item in others if item[0] != "/rlt/episode_event"]
+    dataset = converted(bags.Recording(unlabelled).write(tmp_path / "no_labels"), tmp_path / "all")
+    assert len(dataset) == 3, "nothing is known of discards either"
+
+
 def test_nothing_is_written_where_no_episode_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag = bags.run([(8, SUCCESS)], missing=[("observation", 8)]).write(tmp_path / "bag")
     assert "1 of 1 episodes have faults" in refused(bag, tmp_path / "out", capsys)

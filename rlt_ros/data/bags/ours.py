@@ -80,6 +80,8 @@ class OwnTopics:
     def faults(self, episode: Episode, timelines: Mapping[str, Timeline]) -> list[str]:
         """Steps that were not recorded, and frames whose step is not that of their observation."""
         segment = episode.segment
+        if self._split == "phase" and self.watched and segment.success is None:
+            return ["its phase has no label: it was interrupted"]
         ids = sorted({s.observation_id for s in self._steps if segment.start <= s.stamp < segment.end})
         lost = sorted(set(range(ids[0], ids[-1] + 1)) - set(ids)) if ids else []
         found = [f"{self._step}: the step of observation {number} was not recorded" for number in lost[:NAMED]]
