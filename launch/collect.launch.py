@@ -50,7 +50,7 @@ ARGUMENTS = [
         "pictures",
         default_value="policy",
         choices=["policy", "full"],
-        description="At policy resolution (image_size of the observation node), or as the cameras give them.",
+        description="policy: at policy resolution, as PNG. full: as the cameras give them, as video.",
     ),
     DeclareLaunchArgument(
         "keep_failures", default_value="false", choices=TRUTH_VALUES, description="Keep those labelled a failure."
@@ -125,6 +125,7 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
         "instruction": argument["instruction"],
         "keep_failures": argument["keep_failures"] == "true",
         "full_pictures": argument["pictures"] == "full",
+        "storage": {"policy": "image", "full": "video"}[argument["pictures"]],
         "end_on_failure": scripted,
     }
 

@@ -12,6 +12,8 @@ COMMANDS = {
     "fast": ("rlt_ros.loop.fast:main", "practise and evaluate in one process: simulator, loop and learner"),
     "train": ("rlt_ros.loop.train_cli:main", "learn from the stored rows of earlier runs"),
     "bag-to-lerobot": ("rlt_ros.data.bags.cli:main", "a recorded run becomes a LeRobot dataset"),
+    "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
+    "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),
     "stage1": ("rlt_ros.token.stage1_cli:main", "demonstrations, VLA and RL token of the simulated arm"),
 }
 """Subcommand to "module:function" and what it does. A function takes its arguments and returns the exit code:

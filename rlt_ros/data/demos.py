@@ -26,21 +26,22 @@ class Demonstration:
 
     id: unique in a dataset, not negative. images: camera name to uint8 RGB (T, h, w, 3) at policy resolution.
     proprio: float32 (T, 19), SI units, not normalised. actions: float32 (T, 7), executed, in the action space.
-    offset: float32 (T, 2), true vector from tip to hole along the base axes, m. For probes only: no model ever sees it.
-    success: how it ended.
+    success: how it ended. offset: float32 (T, 2), true vector from tip to hole along the base axes, m; None where only
+    the world knows it. For probes only: no model ever sees it. instruction: the task, word for word; may be empty.
     """
 
     id: int
     images: dict[str, np.ndarray]
     proprio: np.ndarray
     actions: np.ndarray
-    offset: np.ndarray
     success: bool
+    offset: np.ndarray | None = None
+    instruction: str = ""
 
     def __post_init__(self) -> None:
         steps = len(self.actions)
-        expected = {"proprio": len(PROPRIO_NAMES), "actions": len(ACTION_NAMES), "offset": 2}
-        for field, width in expected.items():
+        expected = {"proprio": len(PROPRIO_NAMES), "actions": len(ACTION_NAMES)}
+        for field, width in (expected if self.offset is None else expected | {"offset": 2}).items():
             values = getattr(self, field)
             if values.shape != (steps, width) or values.dtype != np.float32:
                 raise DemonstrationError(f"{field}: {values.dtype} {values.shape}; expected float32 {(steps, width)}")
@@ -58,6 +59,8 @@ class Demonstration:
         """Write `episode_<id>.npz` into a folder, whole or not at all; returns its path."""
         path = folder / f"episode_{self.id:06d}.npz"
         arrays = {IMAGE + name: pictures for name, pictures in self.images.items()}
+        if self.offset is not None:
+            arrays["offset"] = self.offset
         with written_aside(path) as aside, aside.open("wb") as file:
             np.savez_compressed(
                 file,
@@ -65,8 +68,8 @@ class Demonstration:
                 id=self.id,
                 proprio=self.proprio,
                 actions=self.actions,
-                offset=self.offset,
                 success=self.success,
+                instruction=self.instruction,
             )
         return path
 
@@ -76,8 +79,9 @@ class Demonstration:
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 images = {name[len(IMAGE) :]: arrays[name] for name in arrays.files if name.startswith(IMAGE)}
-                vectors = {name: arrays[name] for name in ("proprio", "actions", "offset")}
-                return Demonstration(int(arrays["id"]), images, success=bool(arrays["success"]), **vectors)
+                vectors = {name: arrays[name] for name in ("proprio", "actions", "offset") if name in arrays.files}
+                rest = {"success": bool(arrays["success"]), "instruction": str(arrays["instruction"])}
+                return Demonstration(int(arrays["id"]), images, **vectors, **rest)
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise DemonstrationError(f"{path}: {error}") from error
 
@@ -94,14 +98,15 @@ def load_all(folder: Path) -> list[Demonstration]:
 class Frames:
     """All frames of a set of demonstrations, stacked; N frames in all.
 
-    images: camera name to uint8 (N, h, w, 3). proprio: float32 (N, 19), SI units. offset: float32 (N, 2), m.
+    images: camera name to uint8 (N, h, w, 3). proprio: float32 (N, 19), SI units. offset: float32 (N, 2), m; None
+    where a demonstration has none.
     targets: float32 (N, H, 7), the executed actions of this and the next H - 1 steps; beyond the end of the episode a
     hold: zero delta, last gripper state. valid: bool (N, H), False there; such steps must not be learned.
     """
 
     images: dict[str, np.ndarray]
     proprio: np.ndarray
-    offset: np.ndarray
+    offset: np.ndarray | None
     targets: np.ndarray
     valid: np.ndarray
 
@@ -111,11 +116,12 @@ class Frames:
         first = demonstrations[0]
         for other in demonstrations:
             _same_cameras(first, other)
+        offsets = [d.offset for d in demonstrations]
         windows = [chunk_targets(d.actions, horizon) for d in demonstrations]
         return Frames(
             images={name: np.concatenate([d.images[name] for d in demonstrations]) for name in first.images},
             proprio=np.concatenate([d.proprio for d in demonstrations]),
-            offset=np.concatenate([d.offset for d in demonstrations]),
+            offset=None if any(o is None for o in offsets) else np.concatenate(offsets),
             targets=np.concatenate([targets for targets, _ in windows]),
             valid=np.concatenate([valid for _, valid in windows]),
         )

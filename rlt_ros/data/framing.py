@@ -1,4 +1,4 @@
-"""One control step as a row of a dataset."""
+"""One control step of a running or recorded graph as a row of a dataset."""
 
 from __future__ import annotations
 
@@ -7,36 +7,30 @@ from typing import Any
 
 import numpy as np
 
+from rlt_ros.data.lerobot.features import Features
+from rlt_ros.data.lerobot.recording import features_for, frame_of
 from rlt_ros.robot.config import RobotConfig
-from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES, ExecutedStep, Observation
+from rlt_ros.types import ExecutedStep, Observation
+
+DRIVER, STAMP = "driver", "stamp"
+EXTRA: Features = {
+    DRIVER: {"dtype": "uint8", "shape": [1], "names": None},
+    STAMP: {"dtype": "int64", "shape": [1], "names": ["nanoseconds"]},
+}
+"""Columns beyond those of every dataset of ours: who drove (`types.Driver`), and the stamp of the observation."""
 
 
-def features_for(robot: RobotConfig, shapes: Mapping[str, tuple[int, ...]], storage: str) -> dict[str, Any]:
-    """Features."""
-    f = {
-        "observation.state": {"dtype": "float32", "shape": [19], "names": list(PROPRIO_NAMES)},
-        "action": {"dtype": "float32", "shape": [7], "names": list(ACTION_NAMES)},
-    }
-    for n, s in shapes.items():
-        f[f"observation.images.{n}"] = {"dtype": storage, "shape": list(s), "names": ["height", "width", "channels"]}
-    f["driver"] = {"dtype": "int64", "shape": [1], "names": None}
-    f["stamp"] = {"dtype": "int64", "shape": [1], "names": None}
-    f["next.success"] = {"dtype": "bool", "shape": [1], "names": None}
-    return f
+def step_features(robot: RobotConfig, images: Mapping[str, np.ndarray], video: bool) -> Features:
+    """Features of a dataset of control steps whose pictures, uint8 (h, w, 3), are like these."""
+    sides = {name: (int(rgb.shape[0]), int(rgb.shape[1])) for name, rgb in images.items()}
+    return features_for(robot, sides, video, EXTRA)
 
 
-def frame_of(o: Observation, s: ExecutedStep) -> dict[str, Any]:
-    """Frame."""
-    return {
-        "observation.state": o.proprio,
-        "action": s.sent,
-        "driver": np.array([int(s.driver)]),
-        "stamp": np.array([o.stamp]),
-        "next.success": np.array([False]),
-        **{f"observation.images.{n}": i for n, i in o.images.items()},
-    }
+def step_frame(observation: Observation, step: ExecutedStep) -> dict[str, Any]:
+    """The row of an observation and the step executed at it.
 
-
-def last_of(success: bool) -> dict[str, Any]:
-    """Last."""
-    return {"next.success": np.array([success])}
+    The action is the one that left the safety module, clipped to [-1, 1] as in simulated demonstrations: a policy
+    cloned from it asks for what the arm really did.
+    """
+    extra = {DRIVER: np.array([step.driver], np.uint8), STAMP: np.array([observation.stamp], np.int64)}
+    return frame_of(observation.images, observation.proprio, np.clip(step.sent, -1.0, 1.0), extra)

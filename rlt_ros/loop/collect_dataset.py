@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlt_ros.data.framing import features_for, frame_of, last_of
+from rlt_ros.data.framing import step_features, step_frame
+from rlt_ros.data.lerobot.recording import fps_of, outcome
 from rlt_ros.data.lerobot.writer import DatasetWriter
 from rlt_ros.loop.collecting import Take
 from rlt_ros.loop.recording import Form
@@ -29,8 +30,8 @@ class DatasetConfig:
     """Append to an existing dataset."""
     instruction: str = "insert the peg"
     """The task in words: what a VLA is told."""
-    storage: str = "video"
-    """Of pictures: video (small, lossy) or image (PNG, exact)."""
+    storage: str = "image"
+    """Of pictures: image (PNG, exact) or video (small, lossy)."""
     codec: str = "h264"
     """Of videos: h264 or libsvtav1."""
 
@@ -39,6 +40,8 @@ class DatasetConfig:
             raise ValueError("out is empty; expected the directory of the dataset")
         if not self.instruction:
             raise ValueError("instruction is empty; expected the task in words")
+        if self.storage not in ("image", "video"):
+            raise ValueError(f"storage is {self.storage!r}; expected image or video")
 
 
 def check_place(config: DatasetConfig) -> None:
@@ -55,17 +58,17 @@ def open_dataset(config: DatasetConfig, robot: RobotConfig, observation: Observa
 
     Raises ValueError or OSError where the dataset cannot be created, or is one of other cameras, sizes or rate.
     """
-    features = features_for(robot, {name: rgb.shape for name, rgb in observation.images.items()}, config.storage)
-    folder, rate = Path(config.out).expanduser(), robot.control_rate
+    features = step_features(robot, observation.images, config.storage == "video")
+    folder, rate = Path(config.out).expanduser(), fps_of(robot)
     if config.resume:
-        writer = DatasetWriter.open(folder, int(rate), features, config.codec)
+        writer = DatasetWriter.open(folder, rate, features, config.codec)
     else:
-        writer = DatasetWriter.create(folder, int(rate), robot.name, features, config.codec)
-    return writer, Form(config.instruction, frame_of, _last)
+        writer = DatasetWriter.create(folder, rate, robot.name, features, config.codec)
+    return writer, Form(config.instruction, step_frame, _last)
 
 
 def _last(take: Take) -> dict[str, Any]:
-    return last_of(take.label is Label.SUCCESS)
+    return outcome(take.label is Label.SUCCESS)
 
 
 def write_run(folder: Path, summary: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ UNCONCERNED = (
     "sim/operator.py",
     "sim/tasks.py",
     "token/cache.py",
+    "token/demonstrate_cli.py",
     "token/extractor.py",
     "token/lock.py",
     "token/progress.py",

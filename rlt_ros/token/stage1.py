@@ -70,7 +70,9 @@ def train(
 def probes(
     frames: Frames, episodes: Sequence[Demonstration], proprio: np.ndarray, encoded: dict[str, Tensor]
 ) -> dict[str, float]:
-    """How well each vector tells the hole's offset near it, mm."""
+    """How well each vector tells the hole's offset near it, mm; nothing where no demonstration has it."""
+    if frames.offset is None:
+        return {}
     groups = np.concatenate([np.full(len(episode.actions), episode.id) for episode in episodes])
     inputs = {name: z.numpy() for name, z in encoded.items()} | {"proprio": proprio}
     return {f"probe_{name}_mm": probe(values, frames.offset, groups) for name, values in inputs.items()}

@@ -180,7 +180,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_ends_a_scripted_run_and_what_was_saved_is_valid(collect: Start, small_disk: Path) -> None:
     parameters = small_disk.parent / "params.yaml"
-    parameters.write_text("/**/collector:\n  ros__parameters: {free_mb: 0, storage: image}\n")
+    parameters.write_text("/**/collector:\n  ros__parameters: {free_mb: 0}\n")
     graph = collect(out=small_disk / "demos", episodes=0, params_file=parameters)
     assert graph.end(240) == 1
     assert "NOT RECORDING: writing" in graph.text and "No space left on device" in graph.text

@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--max-age", type=float, metavar="S", help="a sample as old as that at its tick is a fault")
     p.add_argument("--offset", type=float, metavar="S", help="of the first tick; default: where samples are steadiest")
     p.add_argument("--on-fault", choices=["skip", "fail"], default="skip", help="leave episodes out, or refuse the bag")
-    p.add_argument("--storage", choices=["video", "image"], default="video", help="of pictures, with our topics")
+    p.add_argument("--storage", choices=["image", "video"], default="image", help="of pictures, with our topics")
     p.add_argument("--codec", default="h264", help="of videos: h264 or libsvtav1")
     p.add_argument("--robot-config", default="", metavar="YAML", help="robot config; default: the FR3's")
     p.add_argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too")

@@ -141,16 +141,12 @@ def _stamp_feature() -> dict[str, Any]:
     return {"dtype": "int64", "shape": [1], "names": ["nanoseconds"]}
 
 
-def stamp_key(topic: str) -> str:
-    """Column of a topic's raw stamps."""
-    return f"stamp.{topic.strip('/').replace('/', '.')}"
-
-
 def _frames(bag: Bag, layout: Layout, conversion: Conversion) -> Iterator[tuple[dict[str, Any], dict[str, np.ndarray]]]:
     """The second pass: values and raw stamps of every frame in turn; a message is kept as long as frames need it."""
     wanted = [keys for episode in conversion.written for keys in _keys(episode)]
     uses = Counter(key for keys in wanted for key in keys)
     stamps = {t: dict(zip(line.numbers.tolist(), line.stamps.tolist())) for t, line in conversion.timelines.items()}
+    columns = layout.stamp_columns
     held: dict[Key, Any] = {}
     at = 0
     for raw in bag.raw(layout.topics):
@@ -163,7 +159,7 @@ def _frames(bag: Bag, layout: Layout, conversion: Conversion) -> Iterator[tuple[
             at += 1
             yield (
                 {topic: held[topic, number] for topic, number in keys},
-                {stamp_key(t): np.array([stamps[t][n]], dtype=np.int64) for t, n in keys},
+                {columns[t]: np.array([stamps[t][n]], dtype=np.int64) for t, n in keys if t in columns},
             )
             _release(keys, uses, held)
     if at < len(wanted):

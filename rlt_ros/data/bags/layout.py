@@ -17,12 +17,13 @@ Values = Mapping[str, Any]
 class Layout(Protocol):
     """Topics to frames.
 
-    topics: those whose latest messages make a frame. watched: further ones that say where episodes begin and end.
-    pace: the topic that the grid follows. max_age: s, the limit where none is asked for. receipt: time is when a
-    message was recorded, not the stamp in its header.
+    topics: those whose latest messages make a frame. stamp_columns: column for the raw stamps of a topic. watched:
+    further topics, which say where episodes begin and end. pace: the topic that the grid follows. max_age: s, the limit
+    where none is asked for. receipt: time is when a message was recorded, not the stamp in its header.
     """
 
     topics: tuple[str, ...]
+    stamp_columns: dict[str, str]
     watched: tuple[str, ...]
     pace: str
     max_age: float

@@ -75,6 +75,7 @@ class MappedTopics:
         self._file, self._features = load_mapping(path)
         self._pictures = {name for name, parts in self._features.items() if self._is_picture(bag, name, parts)}
         self.topics = tuple(dict.fromkeys(part.topic for parts in self._features.values() for part in parts))
+        self.stamp_columns = {topic: f"stamp.{topic.strip('/').replace('/', '.')}" for topic in self.topics}
         self.pace = self._file.pace or self.topics[0]
         if self.pace not in self.topics:
             raise BagError(f"{path}: pace is {self.pace!r}; expected one of {', '.join(self.topics)}")

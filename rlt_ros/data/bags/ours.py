@@ -14,7 +14,8 @@ from rlt_ros.data.bags.layout import Values
 from rlt_ros.data.bags.plan import NAMED, Episode, Segment
 from rlt_ros.data.bags.timeline import Timeline
 from rlt_ros.data.bags.values import picture
-from rlt_ros.data.framing import features_for, frame_of, last_of
+from rlt_ros.data.framing import step_features, step_frame
+from rlt_ros.data.lerobot.recording import outcome
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES, Driver, ExecutedStep, Label, Observation
 
@@ -31,13 +32,14 @@ class OwnTopics:
 
     receipt = False
 
-    def __init__(self, bag: Bag, robot: RobotConfig, split: str = "phase", storage: str = "video") -> None:
+    def __init__(self, bag: Bag, robot: RobotConfig, split: str = "phase", storage: str = "image") -> None:
         if split not in WAYS:
             raise BagError(f"split is {split!r}; expected one of {', '.join(WAYS)}")
         self._robot, self._split, self._storage = robot, split, storage
         self._observation, self._step = _only(bag, OBSERVATION), _only(bag, STEP)
         self.topics, self.pace = (self._observation, self._step), self._observation
         self.watched = tuple(bag.topics_of(EVENT))
+        self.stamp_columns: dict[str, str] = {}  # a frame of ours has the stamp that both messages carry
         self.max_age = 1.0 / robot.control_rate
         self._steps: list[ExecutedStep] = []
         self._labels: dict[int, tuple[int, Label]] = {}
@@ -106,16 +108,15 @@ class OwnTopics:
 
     def features(self, values: Values) -> dict[str, Any]:
         """As the collector's."""
-        shapes = {name: rgb.shape for name, rgb in values[self._observation].images.items()}
-        return features_for(self._robot, shapes, self._storage)
+        return step_features(self._robot, values[self._observation].images, self._storage == "video")
 
     def frame(self, values: Values) -> dict[str, Any]:
         """As the collector's."""
-        return frame_of(values[self._observation], values[self._step])
+        return step_frame(values[self._observation], values[self._step])
 
     def last(self, success: bool | None) -> dict[str, Any]:
         """As the collector's; an episode without a label is no success."""
-        return last_of(bool(success))
+        return outcome(bool(success))
 
 
 def _only(bag: Bag, kind: str) -> str:

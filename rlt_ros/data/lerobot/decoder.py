@@ -12,7 +12,7 @@ from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.extras import av
 
 TOLERANCE = 1e-4
-"""s, how far a picture may be from the time that the table has for it; LeRobot's default. The bound itself is allowed."""
+"""s, how far a picture may be from the time that the table has for it, bound included; LeRobot's default."""
 ROUNDING = 1e-6
 """s, added to it: timestamps are float32 in the table and multiples of the stream's time base in the video."""
 

@@ -25,7 +25,7 @@ class VideoSpan:
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """What the dataset says of an episode before its frames are read. data: file with its rows, perhaps among others."""
+    """What meta/ says of an episode before its frames are read. data: file with its rows, perhaps among others."""
 
     index: int
     length: int

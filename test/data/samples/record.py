@@ -5,8 +5,8 @@ import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import content  # noqa: E402
-from lerobot.datasets.lerobot_dataset import CODEBASE_VERSION, LeRobotDataset  # noqa: E402
+import content
+from lerobot.datasets.lerobot_dataset import CODEBASE_VERSION, LeRobotDataset
 
 
 def record(root, camera):
