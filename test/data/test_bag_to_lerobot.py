@@ -9,6 +9,7 @@ import bags
 import numpy as np
 import pytest
 from bags import DISCARD, FAILURE, PERIOD, START, SUCCESS, StoragePlugin
+from official_run import dumped, needs_lerobot
 from rosbags.rosbag2 import Writer
 from rosbags.typesys import get_types_from_msg
 
@@ -48,6 +49,16 @@ def test_critical_phases_become_episodes_frame_for_frame(tmp_path: Path, storage
         shown = list(episode.pictures("observation.images.wrist"))
         assert all(np.array_equal(rgb, bags.pixels(i + 10_000)) for rgb, i in zip(shown, expected, strict=True))
     assert [bool(episode.arrays["next.success"][-1]) for episode in dataset] == [True, False]
+
+
+@needs_lerobot
+def test_the_official_loader_reads_what_was_converted_frame_for_frame(tmp_path: Path) -> None:
+    converted(bags.run(PHASES, jitter=0.003).write(tmp_path / "bag"), tmp_path / "out")
+    found, numbers = dumped(tmp_path / "out", tmp_path / "frames.npz"), [*FIRST, *THIRD]
+    assert np.array_equal(found["observation.state"], [bags.proprio(i) for i in numbers])
+    assert np.array_equal(found["action"], [bags.action(i) for i in numbers])
+    assert np.array_equal(found["observation.images.front"], [bags.pixels(i) for i in numbers])
+    assert int(found["episodes"]) == 2 and int(found["fps"]) == 20
 
 
 def test_episodes_from_reset_to_reset_and_whole_runs(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from demonstrations import give, number_of, observation, step, stream
 from loop_parts import ROBOT, stamp
+from official_run import dumped, needs_lerobot
 
 from rlt_ros.data.lerobot.reader import DatasetReader
 from rlt_ros.data.lerobot.writer import DatasetWriter
@@ -82,6 +83,21 @@ def test_what_was_demonstrated_is_on_disk_frame_for_frame(out: Path) -> None:
     summary = collector.summary()
     assert (summary["saved"], summary["frames"], summary["discarded"], summary["refused"]) == (2, 11, 1, [])
     assert "saved 2 demonstrations, 11 frames\ndiscarded 1, refused 0" in summary_text(summary, str(out))
+
+
+@needs_lerobot
+def test_the_official_loader_reads_what_was_collected_frame_for_frame(out: Path, tmp_path: Path) -> None:
+    collector = started(out)
+    give(collector.joiner, stream(PHASES))
+    settled(collector, 3)
+    collector.close(WITHIN)
+    write_run(out, collector.summary())
+    found, ids = dumped(out, tmp_path / "frames.npz"), [*FIRST, *THIRD]
+    assert np.array_equal(found["observation.state"], [observation(i).proprio for i in ids])
+    assert np.array_equal(found["action"], [step(i, 1).sent for i in ids])
+    assert np.array_equal(found["observation.images.front"], [observation(i).images["front"] for i in ids])
+    assert np.array_equal(found["stamp"].ravel(), [stamp(i) for i in ids])
+    assert set(found["task"]) == {"insert the peg"} and int(found["episodes"]) == 2
 
 
 def test_who_drove_is_a_column_and_holds_are_told(out: Path) -> None:
