@@ -45,7 +45,7 @@ def proprio(number: int) -> np.ndarray:
 
 
 def action(number: int) -> np.ndarray:
-    return np.full(7, (number % 100) / 100, np.float32)
+    return np.append(np.full(6, (number % 100) / 100), -1.0).astype(np.float32)
 
 
 def observation(number: int, stamp: int, episode: int = 1) -> Any:

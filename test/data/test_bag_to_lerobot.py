@@ -14,7 +14,10 @@ from rosbags.rosbag2 import Writer
 from rosbags.typesys import get_types_from_msg
 
 from rlt_ros.cli import main
+from rlt_ros.data.lerobot.demonstrations import load
 from rlt_ros.data.lerobot.reader import DatasetReader
+from rlt_ros.data.lerobot.writer import DatasetWriter
+from rlt_ros.robot.config import load_robot
 
 PHASES = [(8, SUCCESS), (5, DISCARD), (6, FAILURE)]
 FIRST, THIRD = range(4, 12), range(23, 29)
@@ -59,6 +62,14 @@ def test_the_official_loader_reads_what_was_converted_frame_for_frame(tmp_path: 
     assert np.array_equal(found["action"], [bags.action(i) for i in numbers])
     assert np.array_equal(found["observation.images.front"], [bags.pixels(i) for i in numbers])
     assert int(found["episodes"]) == 2 and int(found["fps"]) == 20
+
+
+def test_stage_1_reads_it_without_a_mapping(tmp_path: Path) -> None:
+    converted(bags.run(PHASES).write(tmp_path / "bag"), tmp_path / "out")
+    robot = load_robot()
+    first, third = load(tmp_path / "out", None, robot, size=16)
+    assert np.allclose(first.actions, [bags.action(i) for i in FIRST]) and first.success
+    assert np.allclose(third.proprio, [bags.proprio(i) for i in THIRD]) and not third.success
 
 
 def test_episodes_from_reset_to_reset_and_whole_runs(tmp_path: Path) -> None:
@@ -217,6 +228,24 @@ def test_an_existing_directory_is_left_alone(tmp_path: Path, capsys: pytest.Capt
     out.mkdir()
     assert main(["bag-to-lerobot", str(bag), str(out)]) == 1
     assert "exists already" in capsys.readouterr().err and list(out.iterdir()) == []
+
+
+def test_ctrl_c_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = bags.run(PHASES).write(tmp_path / "bag")
+    saved = []
+
+    def save(self: DatasetWriter, last: dict) -> None:
+        if saved:
+            raise KeyboardInterrupt
+        saved.append(original(self, last))
+
+    original = DatasetWriter.save_episode
+    monkeypatch.setattr(DatasetWriter, "save_episode", save)
+    assert main(["bag-to-lerobot", str(bag), str(tmp_path / "out")]) == 130
+    assert "nothing was written" in capsys.readouterr().err and saved == [0]
+    assert not list(tmp_path.glob("*out*"))
 
 
 def test_an_error_while_frames_are_written_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

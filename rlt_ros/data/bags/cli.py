@@ -10,13 +10,16 @@ from pathlib import Path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns 0 if the dataset was written, 1 with the reason if not."""
+    """Entry point; returns 0 if the dataset was written, 1 with the reason if not, 130 after Ctrl-C."""
     args = _parser().parse_args(argv)
     try:
         return _convert(args)
     except (ValueError, OSError, ImportError) as error:
         print(f"bag-to-lerobot: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("bag-to-lerobot: interrupted; nothing was written", file=sys.stderr)
+        return 130
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,10 +62,15 @@ def _convert(args: argparse.Namespace) -> int:
     with Bag(args.bag) as bag:
         own = args.mapping is None
         layout = OwnTopics(bag, robot, args.split, args.storage) if own else MappedTopics(bag, args.mapping)
-        conversion = convert(bag, layout, args.out, options)
+        conversion = convert(bag, layout, args.out, options, _tell)
     figures = summary(conversion, options.rate)
     print(text(figures))
     print(f"dataset {args.out.resolve()}")
     if args.json is not None:
         write_whole(args.json, (json.dumps(figures, indent=2) + "\n").encode())
     return 0
+
+
+def _tell(done: int, of: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\repisode {done} of {of}", end="\n" if done == of else "", file=sys.stderr, flush=True)
