@@ -128,13 +128,16 @@ class CollectorNode(BaseNode):
             self.get_logger().error(line)
 
     def _on_report(self) -> None:
-        if self._collector is not None:
-            message = status_to_message(self._collector.status, str(self._folder))
-            stamp = self.get_clock().now().nanoseconds
-            self._diagnostics.publish(DiagnosticArray(header=header(stamp), status=[message]))
+        if self._collector is None:
+            self.get_logger().warning("waiting for the first observation", throttle_duration_sec=10.0)
+            return
+        message = status_to_message(self._collector.status, str(self._folder))
+        stamp = self.get_clock().now().nanoseconds
+        self._diagnostics.publish(DiagnosticArray(header=header(stamp), status=[message]))
 
     def close(self) -> None:
         if self._collector is None:
+            print("no observation has come: there is no dataset", flush=True)
             return
         if not self._collector.close(LAST_WRITE):
             self.get_logger().error("the last demonstration took too long to write and is lost")

@@ -41,7 +41,8 @@ def pixels(number: int, side: int = 16) -> np.ndarray:
 
 
 def proprio(number: int) -> np.ndarray:
-    return np.arange(19, dtype=np.float32) + np.float32(number)
+    """The gripper's width, then the number of the observation."""
+    return np.array([0.016, number, *np.linspace(-0.1, 0.1, 17)], dtype=np.float32)
 
 
 def action(number: int) -> np.ndarray:

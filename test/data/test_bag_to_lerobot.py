@@ -36,7 +36,7 @@ def refused(bag: Path, out: Path, capsys: pytest.CaptureFixture[str], *options: 
 
 def ids(episode: object) -> list[int]:
     """Observation ids of an episode's frames, by their state."""
-    return episode.arrays["observation.state"][:, 0].astype(int).tolist()
+    return episode.arrays["observation.state"][:, 1].astype(int).tolist()
 
 
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
