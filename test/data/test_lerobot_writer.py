@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 import small_dataset
 from small_dataset import FEATURES, FPS, FRONT, WRIST, add_episode, frame, length
 
-from rlt_ros.data.lerobot import encoder, pending
+from rlt_ros.data.lerobot import commit, encoder, pending
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.writer import DatasetWriter
 
@@ -129,6 +130,23 @@ def test_ctrl_c_in_a_commit_leaves_nothing_and_the_writer_goes_on(root, monkeypa
     assert info(root)["total_episodes"] == 2
 
 
+def test_ctrl_c_while_clearing_up_is_made_good_by_the_next_open(root, monkeypatch):
+    before = files(root)
+    with DatasetWriter.open(root) as writer:
+        add_episode(writer, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", interrupting(RENAMES - 1))
+            patch.setattr(commit, "write_tasks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                writer.save_episode()
+        with pytest.raises(DatasetError, match="open the dataset again"):
+            add_episode(writer, 1)
+    DatasetWriter.open(root).close()
+    assert set(files(root)) == set(before)
+    assert pq.read_table(root / "meta/tasks.parquet")["task"].to_pylist() == ["task 0"]
+    assert json.loads((root / "meta/stats.json").read_text())["action"]["count"] == [length(0)]
+
+
 def interrupting(after):
     real, left = os.replace, [after]
 
@@ -162,6 +180,17 @@ def test_a_full_disk_costs_the_episode_in_progress_only(root, limit):
         add_episode(writer, 1)
         writer.save_episode()
     assert info(root)["total_episodes"] == 2
+
+
+def test_no_episode_is_started_on_a_disk_that_is_nearly_full(root, monkeypatch):
+    free = shutil.disk_usage(root).free
+    with DatasetWriter.open(root) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr("rlt_ros.data.lerobot.writer.MIN_FREE", 2 * free)
+            with pytest.raises(OSError, match="MB free, .* MB wanted"):
+                writer.add_frame(frame(1, 0), "task 1")
+        add_episode(writer, 1)
+        assert writer.save_episode() == 1
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(root):

@@ -7,13 +7,13 @@ import numpy as np
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.extras import cv2
 
-LEVEL = 1
-"""zlib level: half of the default's time for a few per cent of the size."""
+OPTIONS = [cv2.IMWRITE_PNG_COMPRESSION, 1, cv2.IMWRITE_PNG_STRATEGY, cv2.IMWRITE_PNG_STRATEGY_RLE]
+"""Searching for repeats in a noisy picture costs two fifths of the time and makes it larger: 640 x 480, 50 ms to 30."""
 
 
 def encode(rgb: np.ndarray) -> bytes:
     """PNG of a picture, uint8 (h, w, 3)."""
-    done, data = cv2.imencode(".png", cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_PNG_COMPRESSION, LEVEL])
+    done, data = cv2.imencode(".png", cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR), OPTIONS)
     if not done:
         raise DatasetError(f"picture {rgb.dtype} {rgb.shape} cannot be encoded")
     return data.tobytes()
