@@ -27,6 +27,7 @@ setup(
         "learn": ["torch", "safetensors", "tensorboard"],
         "sim": ["mujoco"],
         "data": ["pyarrow", "av"],
+        "bags": ["pyarrow", "av", "rosbags"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         "remote": ["msgpack>=1.0", "websockets>=15"],

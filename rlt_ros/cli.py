@@ -14,6 +14,7 @@ COMMANDS = {
     "stage1": ("rlt_ros.token.stage1_cli:main", "VLA and RL token from demonstrations, of a dataset or simulated"),
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
     "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
+    "bag-to-lerobot": ("rlt_ros.data.bags.cli:main", "a recorded run becomes a LeRobot dataset"),
     "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
     "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),
 }

@@ -16,6 +16,8 @@ ENTRY_POINTS = {
     "teleop": "rlt_ros.nodes.teleop:main",
     "learner": "rlt_ros.nodes.learner:main",
     "sim": "rlt_ros.nodes.sim:main",
+    "collector": "rlt_ros.nodes.collector:main",
+    "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",
 }

@@ -39,12 +39,19 @@ class PhaseMachine:
     """Answers requests and gives the operator's word for every observation.
 
     rl_gate: says whether the learned actor may drive, and what it waits for. debounce_ns: in time of observations.
+    objection: why a request that is possible here cannot be granted all the same, empty if it can.
     An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode
-    the reset follows a label by itself; without one the arm holds until the operator asks.
+    the reset follows a label by itself, unless the plan does without; without a plan the arm holds until the operator
+    asks. An episode that needs no reset begins when the operator asks for the mode that drives its approach.
     """
 
-    def __init__(self, rl_gate: Callable[[], tuple[bool, str]], debounce_ns: int = DEBOUNCE_NS) -> None:
-        self._rl_gate = rl_gate
+    def __init__(
+        self,
+        rl_gate: Callable[[], tuple[bool, str]],
+        debounce_ns: int = DEBOUNCE_NS,
+        objection: Callable[[Request], str] = lambda request: "",
+    ) -> None:
+        self._rl_gate, self._objection = rl_gate, objection
         self._debounce = debounce_ns
         self._modes: OrderedDict[int, PolicyMode] = OrderedDict()
         self._events: list[EpisodeEvent] = []
@@ -77,7 +84,7 @@ class PhaseMachine:
     def plan(self, plan: EpisodePlan | None) -> None:
         """Give the plan of the next episode. After a label it starts the reset, unless the operator stopped the arm."""
         self._next = plan
-        if plan is not None and self._phase is Phase.LABELLED and not self._stopped:
+        if plan is not None and plan.reset and self._phase is Phase.LABELLED and not self._stopped:
             self._mode = Mode.RESET
 
     def request(self, request: Request) -> Answer:
@@ -85,7 +92,7 @@ class PhaseMachine:
         if request is Request.MODE_HOLD:
             self._mode, self._stopped = Mode.HOLD, True
             return Answer(True, "the arm holds")
-        refusal = self._refusal(request)
+        refusal = self._refusal(request) or self._objection(request)
         if refusal:
             return Answer(False, refusal)
         self._pressed[request] = self._stamp
@@ -152,7 +159,7 @@ class PhaseMachine:
     def _refuse_mode(self, mode: Mode) -> str:
         if mode is Mode.HUMAN:
             return ""
-        if self._phase is Phase.LABELLED:
+        if self._phase is Phase.LABELLED and not self._needs_no_reset():
             return f"{mode.name}: the episode is over; reset first"
         if mode is Mode.VLA:
             return ""
@@ -200,7 +207,13 @@ class PhaseMachine:
         self._episode = episode
         self._plan, self._next = self._next or EpisodePlan(), None
         self._phase, self._begin, self._intervened = Phase.APPROACH, False, False
-        self._mode = Mode.VLA if self._mode is Mode.RESET else Mode.HOLD
+        self._mode = self._plan.approach if self._mode is Mode.RESET else Mode.HOLD
+
+    def _needs_no_reset(self) -> bool:
+        """Whether the next episode may begin here: the first one, or one that is planned so."""
+        return self._phase is Phase.IDLE or (
+            self._phase is Phase.LABELLED and self._next is not None and not self._next.reset
+        )
 
     def _apply(self, observation_id: int, stamp: int) -> None:
         if self._begin:
@@ -208,10 +221,12 @@ class PhaseMachine:
             self._phase_id += 1
         if self._label is not Label.NONE:
             self._end_phase(observation_id, stamp)
-            self._mode = Mode.HOLD if self._stopped or self._next is None else Mode.RESET
-        elif self._phase is Phase.IDLE and self._mode is Mode.VLA:
+            resets = self._next is not None and self._next.reset and not self._stopped
+            self._mode = Mode.RESET if resets else Mode.HOLD
+        elif self._needs_no_reset() and self._mode is (self._next or EpisodePlan()).approach:
             # The person has prepared the scene by hand: an episode without a reset.
             self._plan, self._next, self._phase = self._next or EpisodePlan(), None, Phase.APPROACH
+            self._intervened = False
         self._intervened |= self._mode is Mode.HUMAN
 
     def _end_phase(self, observation_id: int, stamp: int) -> None:

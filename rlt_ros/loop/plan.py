@@ -17,9 +17,13 @@ class EpisodePlan:
     evaluation: bool = False  # nothing is learned, the averaged actor drives without sampling
     reset_seed: int = -1  # start state wanted from the reset before it, negative for any
     stage: str = "practice"  # part of the run that it belongs to
+    approach: Mode = Mode.VLA  # VLA or HUMAN: who drives until the critical phase begins
+    reset: bool = True  # the robot is reset before it; without, the person puts arm and scene in order by hand
 
     def __post_init__(self) -> None:
         if self.policy not in (Mode.VLA, Mode.RL, Mode.HUMAN):
             raise ValueError(f"policy is {self.policy!r}; expected Mode.VLA, Mode.RL or Mode.HUMAN")
+        if self.approach not in (Mode.VLA, Mode.HUMAN):
+            raise ValueError(f"approach is {self.approach!r}; expected Mode.VLA or Mode.HUMAN")
         if self.evaluation and self.record:
             raise ValueError("an evaluation episode must not be recorded: evaluation is true and record is true")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from rlt_ros.nodes.convert_robot import pose_from_message
 from rlt_ros.nodes.parameters import declare_dataclass
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.pose import Pose
-from rlt_ros.sim.expert import Expert
+from rlt_ros.sim.expert import Expert, Policy
 from rlt_ros.sim.operator import OperatorConfig, ScriptedOperator
 from rlt_ros.sim.truth import Truth
 from rlt_ros.types import Driver, ExecutedStep, Mode, Phase, PolicyMode
@@ -40,66 +42,87 @@ def truth_from_message(m: msg.SimTruth) -> Truth:
     return Truth(tip=tip, hole=pose_from_message(m.hole), depth=m.depth, lateral=m.lateral, success=m.success)
 
 
-class ScriptedPerson:
-    """Decides once per observation and calls teleop's own services, the way a person's panel does."""
+def mark_from_message(m: PoseStamped) -> float:
+    """Direction of the board's mark, rad about z of the base frame, from its pose (x axis towards the mark)."""
+    return float(pose_from_message(m.pose).rotation.as_rotvec()[2])
 
-    def __init__(self, node: TeleopNode, robot: RobotConfig, seed: int) -> None:
-        self._node = node
-        self._operator = ScriptedOperator(declare_dataclass(node, OperatorConfig), seed)
-        self._expert = Expert(robot)
+
+class ScriptedPerson:
+    """Decides once per observation and calls teleop's own services, the way a person's panel does.
+
+    policy: what the person does at the handle. marked: the board carries a mark; then the person looks at it too.
+    """
+
+    def __init__(self, node: TeleopNode, robot: RobotConfig, policy: Policy, marked: bool = False) -> None:
+        self._node, self._policy = node, policy
         self._space = robot.action_space
-        self._measured: Pose | None = None
         self._target: Pose | None = None
         self._human = node.create_publisher(msg.HumanAction, "human_action", qos.STEP)
+        self._sent: msg.HumanAction | None = None
         self._set_mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
         self._label = node.create_client(srv.LabelEpisode, "label_episode")
-        self._truth: tuple[int, Truth] | None = None
+        self._seen: dict[str, tuple[int, Any]] = {}
+        self._streams = ("truth", "pose", "mark") if marked else ("truth", "pose")
         self._presses: deque[Request] = deque()
         self._waiting = False
         self._decided = 0
-        node.listen(msg.SimTruth, "sim/truth", self._on_truth, qos.STEP)
-        node.listen(PoseStamped, node.robot_topic(robot.topics.current_pose), self._on_pose, qos.SENSOR)
+        self._look(node, robot.topics.current_pose)
 
-    def _on_pose(self, message: PoseStamped) -> None:
-        self._measured = pose_from_message(message.pose)
+    def _look(self, node: TeleopNode, pose_topic: str) -> None:
+        def stream(name: str, convert: Any) -> Any:
+            def keep(message: Any) -> None:
+                self._seen[name] = (stamp_of(message.header), convert(message))
+                node.go_on()
 
-    def _on_truth(self, message: msg.SimTruth) -> None:
-        self._truth = (stamp_of(message.header), truth_from_message(message))
-        self._node.go_on()
+            return keep
+
+        node.listen(msg.SimTruth, "sim/truth", stream("truth", truth_from_message), qos.STEP)
+        pose = stream("pose", lambda m: pose_from_message(m.pose))
+        node.listen(PoseStamped, node.robot_topic(pose_topic), pose, qos.SENSOR)
+        if "mark" in self._streams:
+            node.listen(PoseStamped, "sim/mark", stream("mark", mark_from_message), qos.STEP)
+
+    @property
+    def truth(self) -> Truth:
+        """What the person sees now; only after `ready`."""
+        mark = self._seen["mark"][1] if "mark" in self._streams else math.nan
+        return replace(self._seen["truth"][1], mark=mark)
 
     def ready(self, stamp: int) -> bool:
         """Whether every button for the observation with this stamp was pressed and answered."""
-        if self._truth is None or self._waiting or (self._node.lockstep and self._truth[0] != stamp):
+        if self._waiting or not self._sees(stamp):
             return False
         if self._decided != stamp:
             self._decided = stamp
-            self._presses.extend(self._decide(self._truth[1]))
+            self._presses.extend(self._decide(self.truth))
             self._press_next()
         return not self._waiting
 
+    def _sees(self, stamp: int) -> bool:
+        """In lockstep a person looks at the moment of the observation, whatever arrives first."""
+        stamps = [self._seen.get(stream, (0, None))[0] for stream in self._streams]
+        return all(s == stamp for s in stamps) if self._node.lockstep else all(stamps)
+
     def _decide(self, truth: Truth) -> list[Request]:
-        conductor = self._node.conductor
-        if conductor.finished:
-            return []
-        phase = conductor.machine.phase
-        if phase is Phase.IDLE:
-            return [] if conductor.machine.mode is Mode.RESET else [Request.RESET]
-        if phase is Phase.LABELLED:
-            return []  # the session's next plan has begun the reset
-        mode, may_help = conductor.machine.mode, not conductor.evaluating
-        return self._operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)
+        """The buttons to press at one observation."""
+        raise NotImplementedError
 
     def drive(self, word: PolicyMode, executed: ExecutedStep | None) -> None:
-        """Send one step towards the hole where the person has taken over."""
-        if self._measured is None or self._truth is None:
-            return
+        """Send one step of the policy where the person drives."""
+        measured = self._seen["pose"][1]
         # The executor starts from the measured pose at a takeover and from its last target while the person goes on.
         goes_on = self._target is not None and executed is not None and executed.driver is Driver.HUMAN
-        start = self._space.target(self._target, executed.sent) if goes_on else self._measured
+        start = self._space.target(self._target, executed.sent) if goes_on else measured
         self._target = start
-        action = self._expert.action(self._truth[1], self._measured, start)
-        message = msg.HumanAction(header=header(word.stamp), observation_id=word.observation_id, action=floats(action))
-        self._human.publish(message)
+        action = self._policy.action(self.truth, measured, start)
+        stamped = header(word.stamp)
+        self._sent = msg.HumanAction(header=stamped, observation_id=word.observation_id, action=floats(action))
+        self._human.publish(self._sent)
+
+    def repeat(self, observation_id: int) -> None:
+        """Send the step for an observation again: somebody may have missed it."""
+        if self._sent is not None and self._sent.observation_id == observation_id:
+            self._human.publish(self._sent)
 
     def _press_next(self) -> None:
         if not self._presses:
@@ -120,3 +143,23 @@ class ScriptedPerson:
         self._waiting = False
         self._press_next()
         self._node.go_on()
+
+
+class PractisingPerson(ScriptedPerson):
+    """Begins and labels the phases of a session, and helps with the exact expert if told to."""
+
+    def __init__(self, node: TeleopNode, robot: RobotConfig, seed: int) -> None:
+        super().__init__(node, robot, Expert(robot))
+        self._operator = ScriptedOperator(declare_dataclass(node, OperatorConfig), seed)
+
+    def _decide(self, truth: Truth) -> list[Request]:
+        conductor = self._node.conductor
+        if conductor.finished:
+            return []
+        phase = conductor.machine.phase
+        if phase is Phase.IDLE:
+            return [] if conductor.machine.mode is Mode.RESET else [Request.RESET]
+        if phase is Phase.LABELLED:
+            return []  # the session's next plan has begun the reset
+        mode, may_help = conductor.machine.mode, not conductor.evaluating
+        return self._operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)

@@ -83,6 +83,9 @@ class SimNode(BaseNode):
             (add(JointState, topics.gripper_joint_states, qos.STATS), self._finger_joints),
             (self.create_publisher(msg.SimTruth, "sim/truth", qos.STEP), self._truth),
         ]
+        if self._world.config.board.marked:
+            publisher = self.create_publisher(PoseStamped, "sim/mark", qos.STEP)
+            self._state_parts.append((publisher, lambda state, t: build.mark(self._world, t)))
         if build.FrankaRobotState is not None:
             publisher = add(build.FrankaRobotState, topics.robot_state, qos.STATS)
             self._state_parts.append((publisher, lambda state, t: build.robot_report(self._world, state, t)))

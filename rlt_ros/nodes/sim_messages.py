@@ -8,12 +8,14 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PoseStamped, Vector3, Wrench, WrenchStamped
 from rosgraph_msgs.msg import Clock
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from rlt_ros import msg
 from rlt_ros.nodes.convert import header
 from rlt_ros.nodes.convert_robot import image_to_message, pose_to_message, stamped_pose
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode, RobotState
 from rlt_ros.sim.peg import PegInsertion
 
@@ -114,3 +116,10 @@ def truth(world: PegInsertion, stamp: int, stalls: int) -> msg.SimTruth:
         success=bool(t.success),
         stalls=int(stalls),
     )
+
+
+def mark(world: PegInsertion, stamp: int) -> PoseStamped:
+    """Pose of the board's mark: origin in the middle of the hole, x axis towards the mark."""
+    episode = world.episode
+    turn = Rotation.from_rotvec([0.0, 0.0, episode.mark]).as_quat()
+    return stamped_pose(Pose.of(episode.hole.position, turn), stamp, world.robot.base_frame)

@@ -16,7 +16,7 @@ from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, s
 from rlt_ros.nodes.finale import Finale
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
-from rlt_ros.nodes.scripted import ScriptedPerson
+from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Mode
 
@@ -45,26 +45,34 @@ class TeleopNode(BaseNode):
 
     def __init__(self) -> None:
         super().__init__("teleop")
-        robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
-        config = declare_dataclass(self, SessionConfig, control_rate=robot.control_rate)
-        self.control_rate = robot.control_rate
-        self.actor: msg.ActorStats | None = None
-        self.learner: msg.LearnerStats | None = None
-        self.conductor = Conductor(PhaseMachine(self._gate), Session(config, self._gate))
+        self.robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
+        self.control_rate = self.robot.control_rate
+        self.conductor = self.make_conductor()
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
-        self._person = ScriptedPerson(self, robot, config.seed) if scripted else None
-        self._finale = Finale(self)
+        self._person = self.make_person() if self._scripted else None
         self._connect()
+
+    def make_conductor(self) -> Conductor:
+        """The session that this node leads."""
+        config = declare_dataclass(self, SessionConfig, control_rate=self.control_rate)
+        self.actor: msg.ActorStats | None = None
+        self.learner: msg.LearnerStats | None = None
+        self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
+        self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
+        self._finale = Finale(self)
+        return Conductor(PhaseMachine(self._gate), Session(config, self._gate))
+
+    def make_person(self) -> ScriptedPerson:
+        """The scripted person in the operator's place."""
+        return PractisingPerson(self, self.robot, self.conductor.session.config.seed)
 
     def _connect(self) -> None:
         self._modes = self.create_publisher(msg.PolicyMode, "policy_mode", qos.STEP)
         self._events = self.create_publisher(msg.EpisodeEvent, "episode_event", qos.STEP)
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
-        self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
-        self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
         self.create_service(srv.SetPolicyMode, "set_policy_mode", self._on_set_mode)
         self.create_service(srv.LabelEpisode, "label_episode", self._on_label)
         self.every(STATUS_EVERY, self._on_status)
@@ -72,7 +80,7 @@ class TeleopNode(BaseNode):
     def _gate(self) -> tuple[bool, str]:
         # The scripted person asks for RL throughout and the actor, which has the weights, falls back to the VLA: so the
         # course of a run does not depend on when the statistics arrive.
-        if self._person is not None:
+        if self._scripted:
             return True, ""
         if self.learner is None:
             return False, "no word from the learner yet"
@@ -83,6 +91,8 @@ class TeleopNode(BaseNode):
     def _on_observation(self, message: msg.Observation) -> None:
         if self._answered is not None and message.id == self._answered.observation_id:
             self._modes.publish(self._answered)
+            if self._person is not None:
+                self._person.repeat(message.id)
             return
         self._seen = Seen(message.id, stamp_of(message.header), message.episode)
         self.go_on()
@@ -141,8 +151,12 @@ class TeleopNode(BaseNode):
         return seen.id == 1 or (done is not None and done.observation_id == seen.id - 1)
 
     def _on_status(self) -> None:
+        print(self.status_line(), flush=True)
+
+    def status_line(self) -> str:
+        """Where the session stands, for the terminal."""
         progress = self.conductor.session.progress
-        print(status_line(progress, self.control_rate, self.actor, self.learner), flush=True)
+        return status_line(progress, self.control_rate, self.actor, self.learner)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A running Stage-2 graph as a test sees it: its output, its processes, its topics."""
+"""A running graph as a test sees it: its output, its processes, its topics."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def new_domain() -> int:
 
 
 class Graph:
-    """`ros2 launch rlt_ros stage2.launch.py` as a process of its own session in a domain of its own."""
+    """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own."""
 
     def __init__(self, log: Path, arguments: Mapping[str, object], launch_file: str = "stage2.launch.py") -> None:
         self.domain = new_domain()
         self.log = log
-        self.run_dir = Path(str(arguments["run_dir"]))
+        self.run_dir = Path(str(arguments.get("run_dir", "")))
         given = [f"{name}:={value}" for name, value in arguments.items() if value is not None]
         command = ["ros2", "launch", "rlt_ros", launch_file, *given]
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}

@@ -1,0 +1,11 @@
+"""The package that reads bags; its absence is an error that names the pip extra."""
+
+from __future__ import annotations
+
+try:
+    import rosbags.highlevel as highlevel
+    import rosbags.typesys as typesys
+except ImportError as error:
+    raise ImportError(f"{error.name} is missing: pip install 'rlt_ros[bags]'") from error
+
+__all__ = ["highlevel", "typesys"]
