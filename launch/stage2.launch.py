@@ -1,7 +1,7 @@
 """Stage 2: practise the critical phase online with the frozen VLA, the actor, the learner and an operator.
 
-    ros2 launch rlt_ros stage2.launch.py                          # simulated Franka, scripted operator
-    ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR
+ros2 launch rlt_ros stage2.launch.py                          # simulated Franka, scripted operator
+ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR
 """
 
 from datetime import datetime

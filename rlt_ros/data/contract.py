@@ -49,6 +49,11 @@ class Contract:
             raise ValueError(f"horizon is {self.horizon}, chunk is {self.chunk}; the VLA must look at least as far")
 
     @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Z, P and A: lengths of token, proprioception and action."""
+        return self.token_dim, len(self.proprio_names), len(self.action_names)
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the whole content, 64 hexadecimal digits."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()

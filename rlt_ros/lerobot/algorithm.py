@@ -18,7 +18,8 @@ from rlt_ros.lerobot.fields import BatchError
 from rlt_ros.lerobot.hub import CONFIG_NAME, SAFETENSORS_SINGLE_FILE, ModelHubMixin, hub_file
 from rlt_ros.lerobot.offline import TokenTraining
 from rlt_ros.lerobot.policy import RLTPolicy
-from rlt_ros.rl.agent import Agent, UpdateInfo, load_strictly
+from rlt_ros.rl.agent import UpdateInfo, load_strictly
+from rlt_ros.rl.graphs import make_agent
 from rlt_ros.rl.learner import Diverged
 from rlt_ros.rl.replay import Batch
 from rlt_ros.tensor import Tensor, torch
@@ -44,7 +45,7 @@ class RLTAlgorithm(ModelHubMixin, library_name="rlt_ros", license="apache-2.0", 
         """
         policy.config.check(config)
         self.config, self.policy = config, policy
-        self.agent = Agent(config.agent, config.dims)
+        self.agent = make_agent(config.agent, config.dims)
         policy.join(self.agent)
         self._offline = TokenTraining(policy.token, config.fit_token, config.agent.seed)
         self._optimization_step = 0
@@ -246,8 +247,7 @@ class RLTAlgorithm(ModelHubMixin, library_name="rlt_ros", license="apache-2.0", 
         return self._online, self._optimization_step, self.agent.critic_updates, self.agent.actor_updates
 
     def _norms(self, *names: str) -> dict[str, float]:
-        # As the optimiser saw them, that is after clipping.
-        return {name: _norm(self.agent.optimizers[name]) for name in names}
+        return {name: self.agent.grad_norm(name) for name in names}
 
 
 def _observation(batch: BatchType, key: str) -> Mapping[str, Any]:
@@ -265,11 +265,6 @@ def _finite(losses: dict[str, float]) -> dict[str, float]:
         if not math.isfinite(value):
             raise Diverged(f"{name} is {value}")
     return losses
-
-
-def _norm(optimizer: torch.optim.Optimizer) -> float:
-    gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-    return float(torch.stack([gradient.norm() for gradient in gradients]).norm())
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -81,12 +81,15 @@ class RLTPolicy(nn.Module):
 
     @torch.no_grad()
     def state(self, observation: Mapping[str, Any]) -> Tensor:
-        """What actor and critics see, (B, Z + P): z_rl without a gradient, proprioception. Raises BatchError."""
+        """What actor and critics see, (B, Z + P): z_rl without a gradient and proprioception; zeros for z_rl without
+        `agent.use_z`. Raises BatchError.
+        """
         z = observations.stored_z(observation, self.config)
         if z is None:
             prefix = observations.prefix(observation, self.config)
             z = self.token.encode(prefix.tokens, prefix.mask, prefix.kinds)
-        return torch.cat([z, observations.proprio(observation, self.config, len(z))], dim=1)
+        seen = z if self.config.agent.use_z else torch.zeros_like(z)
+        return torch.cat([seen, observations.proprio(observation, self.config, len(z))], dim=1)
 
     def join(self, agent: Agent) -> None:
         """Give an agent this policy's actors, then act with the agent's, on its device: they are the same from here on.

@@ -130,7 +130,7 @@ def real_parts(
     contract = stage1.contract
     contract.check_robot(robot)
     contract.check_task(task)
-    agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(z=contract.token_dim)
+    agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(*contract.sizes)
     if agent.chunk > contract.horizon:
         raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(

@@ -88,7 +88,7 @@ class Practice:
             self._record.weights(weights)
 
     def _on_episode(self, loop: InProcess) -> None:
-        if self._record is not None:
+        if self._record is not None and not loop.conductor.evaluating:
             self._record.episode()
         self._report(loop)
         while self._moment_has_come():

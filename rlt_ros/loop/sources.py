@@ -57,7 +57,7 @@ def open_source(path: Path) -> Source:
 def stage1_origin(checkpoint: Path) -> Origin:
     """What rows mean that were made with a Stage-1 checkpoint. Raises ConfigError or ContractMismatch."""
     contract = read_contract(checkpoint)
-    dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
+    dims = Dims(*contract.sizes)
     return Origin(contract.fingerprint, contract.chunk, dims, 1e3 * contract.translation_scale)
 
 

@@ -56,7 +56,7 @@ class LearnerNode(ManagedNode):
         if not self._run_dir.name:
             raise ValueError("parameter run_dir is empty; expected the directory of this run")
         contract = read_contract(self._checkpoint)
-        dims = Dims(contract.token_dim, len(contract.proprio_names), len(contract.action_names))
+        dims = Dims(*contract.sizes)
         self._learner = Learner(
             self._config,
             dims,

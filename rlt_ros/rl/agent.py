@@ -9,6 +9,7 @@ from typing import Any
 
 from rlt_ros.rl import losses
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.draws import Draws
 from rlt_ros.rl.flat import Optimised, flatten
 from rlt_ros.rl.networks import Actor, CriticEnsemble
 from rlt_ros.rl.replay import Batch
@@ -33,6 +34,7 @@ class Agent:
     def __init__(self, config: AgentConfig, dims: Dims) -> None:
         self.config, self.dims = config, dims
         self.generator = torch.Generator().manual_seed(config.seed)
+        self._draws = Draws(config, self.generator)
         self.actor = Actor(config, dims, self.generator).to(config.device)
         self.critic = CriticEnsemble(config, dims, self.generator).to(config.device)
         self.ema = copy.deepcopy(self.actor).requires_grad_(False)
@@ -79,20 +81,17 @@ class Agent:
         """Regression target of every critic, (B,): Eq. 3 with the current policy on the NEXT reference."""
         c = self.config
         ends = batch.terminated if c.bootstrap_type == "standard" else torch.zeros_like(batch.terminated)
-        bootstrap = self._next_values(batch, torch.nonzero(ends == 0.0).squeeze(1))
+        bootstrap = self._next_values(batch, self._rows(ends == 0.0))
         target = losses.td_target(batch.rewards, batch.valid, batch.horizon, ends, bootstrap, c.gamma)
         return target.clamp_(c.q_low, c.q_high)
 
     def _next_values(self, batch: Batch, rows: Tensor) -> Tensor:
         # (B,), 0 outside the rows named: what follows an outcome counts for nothing, so the networks are spared it.
-        c = self.config
         state, reference = batch.next_state.index_select(0, rows), self.policy_part(batch.next_reference)
         chunk = self._run(self.actor, state, reference.index_select(0, rows))
-        if c.target_noise > 0.0:
-            noise = losses.smoothing_noise(reference, c.target_noise, c.target_noise_clip, self.generator)
-            chunk = (chunk + noise.index_select(0, rows)).clamp_(-1.0, 1.0)
-        members = sorted(torch.randperm(c.critics, generator=self.generator)[: c.target_critics].tolist())
-        values = losses.pessimistic(self._run(self.target, state, chunk, members))
+        if self.config.target_noise > 0.0:
+            chunk = (chunk + self._draws.smoothing(reference).index_select(0, rows)).clamp_(-1.0, 1.0)
+        values = losses.pessimistic(self._run(self.target, state, chunk, self._draws.members()))
         return torch.zeros_like(batch.horizon).index_copy_(0, rows, values)
 
     def q(self, batch: Batch) -> Tensor:
@@ -102,7 +101,7 @@ class Agent:
     @torch.no_grad()
     def _completed(self, batch: Batch) -> Tensor:
         # Only the short windows ask the policy: one row in seven where phases last three seconds.
-        rows = torch.nonzero(batch.horizon < self.config.chunk).squeeze(1)
+        rows = self._rows(batch.horizon < self.config.chunk)
         executed, reference = self.policy_part(batch.action), self.policy_part(batch.reference)
         own = self._run(self.actor, batch.state.index_select(0, rows), reference.index_select(0, rows))
         short = losses.completed(executed.index_select(0, rows), batch.valid.index_select(0, rows), own)
@@ -121,11 +120,11 @@ class Agent:
         return UpdateInfo(loss.detach(), values.detach().mean())
 
     def _update_actor(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        q_weight, bc_beta = self.weights
+        q_weight, bc_beta = self._terms_of_loss()
         bc, chunk = self._bc(batch)
         if self.config.training_noise > 0.0:
             # For Q alone: the distance of Eq. 5 has its expectation at the mean, but for a constant.
-            chunk = losses.sampled(chunk, self.config.training_noise, self.generator)
+            chunk = losses.sampled(chunk, self._draws.training(chunk))
         loss = bc_beta * bc - q_weight * self.q_of(batch, chunk).mean()
         self._trained["actor"].descend(loss)
         self._ema.lerp_(self._trained["actor"].flat, self.config.ema)
@@ -133,10 +132,17 @@ class Agent:
 
     def _bc(self, batch: Batch) -> tuple[Tensor, Tensor]:
         reference = self.policy_part(batch.reference)
-        seen = losses.dropped(reference, self.config.reference_dropout, self.generator)
+        seen = losses.dropped(reference, self._draws.kept(reference))
         chunk = self._run(self.actor, batch.state, seen)
         wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
         return losses.bc_loss(chunk, wanted), chunk
+
+    def _terms_of_loss(self) -> tuple[float | Tensor, float | Tensor]:
+        return self.weights
+
+    def _rows(self, wanted: Tensor) -> Tensor:
+        # Numbers of the rows that a network must see; others may be among them.
+        return torch.nonzero(wanted).squeeze(1)
 
     def _run(self, network: torch.nn.Module, *inputs: Any) -> Tensor:
         # Multiplications in the configured precision; between and around the networks all is float32.

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
-OPERATIONAL = ("async_training", "device", "threads")
+OPERATIONAL = ("async_training", "cuda_graphs", "device", "threads")
 """Settings that may differ between a checkpoint and the run that resumes it: they say where and when, not what,
 is learned.
 
@@ -100,6 +100,7 @@ class AgentConfig:
     async_training: bool = False  # in simulation too, the robot does not wait for the updates; a real one never does
     seed: int = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
+    cuda_graphs: bool = False  # replay updates from CUDA graphs: the same numbers up to rounding; needs a cuda device
     threads: int = 1  # of torch; more round differently and are slower on a busy machine. A resumed run keeps its count
     precision: str = "float32"  # of the networks' multiplications in updates; weights, losses and Adam are float32
 
@@ -113,6 +114,7 @@ class AgentConfig:
         self._check_return()
         self._check_actor()
         self._check_rows()
+        self._check_device()
 
     def _check_return(self) -> None:
         _require(self, "gamma", 0.0 < self.gamma <= 1.0, "in (0, 1]")
@@ -130,6 +132,9 @@ class AgentConfig:
         _require(self, "ramp_after", fixed, "0 without ramp_updates: weights that jump undo what was learned")
         close = residual or self.bc_pretrain_updates > 0 or self.gate_reference_error == math.inf
         _require(self, "gate_reference_error", close, "inf without pre-training: nothing would bring the actor there")
+
+    def _check_device(self) -> None:
+        _require(self, "cuda_graphs", self.device.startswith("cuda") or not self.cuda_graphs, "false on another device")
 
     def _check_rows(self) -> None:
         two = 2 * self.batch

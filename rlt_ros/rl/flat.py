@@ -22,16 +22,30 @@ def flatten(module: torch.nn.Module) -> Tensor:
 
 
 class Optimised:
-    """A network with its flat parameters and Adam on them."""
+    """A network with its flat parameters and Adam on them.
 
-    def __init__(self, module: torch.nn.Module, learning_rate: float, grad_clip: float) -> None:
+    static: ask the host nothing, which costs one more pass over the gradient. capturable: Adam for a CUDA graph.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        learning_rate: float,
+        grad_clip: float,
+        static: bool = False,
+        capturable: bool = False,
+    ) -> None:
         self._parameters = list(module.parameters())
-        self._grad_clip = grad_clip
+        self._grad_clip, self._static = grad_clip, static
         self.flat = flatten(module)
         self.flat.grad = torch.zeros_like(self.flat)
-        self.grad_norm = math.nan
-        """Norm of the newest gradient, before it was bounded."""
-        self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True)
+        self._norm = torch.full((), math.nan, device=self.flat.device)
+        self.adam = torch.optim.Adam([self.flat], lr=learning_rate, fused=True, capturable=capturable)
+
+    @property
+    def grad_norm(self) -> float:
+        """Norm of the newest gradient, before it was bounded; NaN before the first."""
+        return float(self._norm)
 
     def descend(self, loss: Tensor) -> None:
         """One step down a loss, with the norm of this network's gradient bounded.
@@ -42,8 +56,10 @@ class Optimised:
         # Into the same megabyte each time: a new one costs its page faults, a tenth of the update.
         gradient = self.flat.grad
         torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, self._parameters)], out=gradient)
-        self.grad_norm = float(gradient.norm())
-        if self.grad_norm > self._grad_clip:
+        self._norm.copy_(gradient.norm())
+        if self._static:
+            gradient.mul_((self._grad_clip / self._norm).clamp(max=1.0))
+        elif self.grad_norm > self._grad_clip:
             gradient.mul_(self._grad_clip / self.grad_norm)
         self.adam.step()
 

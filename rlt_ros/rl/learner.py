@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.alarms import AlarmLimits
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.diagnostics import Diagnostics
 from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.gate import Gate, Progress
+from rlt_ros.rl.graphs import make_agent
 from rlt_ros.rl.phases import PhaseOutcome
 from rlt_ros.rl.probes import PROBE_ROWS, UNKNOWN, Probes, Scale, probe
 from rlt_ros.rl.replay import Replay
@@ -64,7 +64,7 @@ class Learner:
         torch.set_num_threads(config.threads)
         keep_freed_memory()
         self.config, self.dims, self.contract = config, dims, contract
-        self.agent = Agent(config, dims)
+        self.agent = make_agent(config, dims)
         self.replay = Replay(config, dims)
         self.budget = Budget(config.utd, config.max_debt)
         self.gate = Gate(config)

@@ -54,10 +54,14 @@ def smoothing_noise(like: Tensor, sigma: float, bound: float, generator: torch.G
     return noise.clamp_(-bound, bound).to(like.device)
 
 
-def sampled(chunk: Tensor, sigma: float, generator: torch.Generator) -> Tensor:
+def gaussian(like: Tensor, sigma: float, generator: torch.Generator) -> Tensor:
+    """Noise of the Gaussian policy, of another tensor's shape and device."""
+    return (torch.randn(like.shape, generator=generator) * sigma).to(like.device)
+
+
+def sampled(chunk: Tensor, noise: Tensor) -> Tensor:
     """a ~ pi of Eq. 4 around its mean (B, C, d), clipped to the action space; the gradient reaches the mean."""
-    noise = torch.randn(chunk.shape, generator=generator) * sigma
-    return (chunk + noise.to(chunk.device)).clamp(-1.0, 1.0)
+    return (chunk + noise).clamp(-1.0, 1.0)
 
 
 def completed(executed: Tensor, valid: Tensor, chunk: Tensor) -> Tensor:
@@ -70,7 +74,11 @@ def completed(executed: Tensor, valid: Tensor, chunk: Tensor) -> Tensor:
     return torch.where(valid.unsqueeze(2) > 0, executed, chunk)
 
 
-def dropped(reference: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """The reference INPUT with a share of the rows zeroed as a whole. (B, C, d)."""
-    kept = torch.rand(reference.shape[0], 1, 1, generator=generator) >= share
-    return reference * kept.to(reference.device)
+def kept_rows(like: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """Bool (B, 1, 1) for chunks (B, C, d): all rows but a share of them, drawn for each row on its own."""
+    return (torch.rand(like.shape[0], 1, 1, generator=generator) >= share).to(like.device)
+
+
+def dropped(reference: Tensor, kept: Tensor) -> Tensor:
+    """The reference INPUT (B, C, d), zeroed as a whole where it is not kept."""
+    return reference * kept

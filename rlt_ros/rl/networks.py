@@ -67,7 +67,7 @@ class CriticEnsemble(nn.Module):
         self.head_weight = _uniform((k, 1, hidden), hidden, generator)
         self.head_bias = _uniform((k, 1), hidden, generator)
 
-    def forward(self, state: Tensor, action: Tensor, members: Sequence[int] | None = None) -> Tensor:
+    def forward(self, state: Tensor, action: Tensor, members: Sequence[int] | Tensor | None = None) -> Tensor:
         """Values (K, B), or (M, B) of the M members named, in rising order. state: (B, S), action: (B, C, d)."""
 
         def of(parameter: Tensor) -> Tensor:
@@ -90,7 +90,9 @@ def _clamped(chunk: Tensor) -> Tensor:
     return chunk + (chunk.clamp(-1.0, 1.0) - chunk).detach()
 
 
-def _members(parameter: Tensor, members: Sequence[int]) -> Tensor:
+def _members(parameter: Tensor, members: Sequence[int] | Tensor) -> Tensor:
+    if isinstance(members, Tensor):
+        return parameter.index_select(0, members)
     # Evenly spaced members, two always are, come as a view: copying their weights would cost a tenth of the target.
     gaps = {b - a for a, b in pairwise(members)} or {1}
     if len(gaps) > 1:

@@ -103,6 +103,12 @@ def test_statistics_name_the_actor_only_when_it_learned():
     assert all(isinstance(value, float) for value in log.values())
 
 
+def test_gradient_norms_are_those_before_clipping():
+    stats = [algorithm(grad_clip=clip).update(batches()) for clip in (1e-3, 1e3)]
+    assert stats[0].grad_norms["critic"] > 1e-2
+    assert stats[0].grad_norms["critic"] == pytest.approx(stats[1].grad_norms["critic"], rel=0.5)
+
+
 def test_pretraining_brings_the_actor_to_the_reference():
     made, stored = algorithm(learning_rate=3e-3), batch()
     reference = stored["complementary_info"]["reference_action"]

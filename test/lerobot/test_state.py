@@ -51,6 +51,15 @@ def test_saved_and_loaded_acts_and_learns_on_as_if_nothing_had_happened(tmp_path
     assert_same_future(made, loaded)
 
 
+@pytest.mark.parametrize("use_z", [True, False])
+def test_without_z_the_policy_acts_the_same_whatever_the_vla_saw(use_z):
+    made, other = (
+        trained(use_z=use_z),
+        acting() | {"observation.vla_embeddings": acting(5)["observation.vla_embeddings"]},
+    )
+    assert torch.equal(act(made), made.policy.predict_action_chunk(other)) is not use_z
+
+
 def test_a_given_policy_of_other_weights_takes_over_the_saved_ones(tmp_path):
     made = trained()
     made.save_pretrained(tmp_path)

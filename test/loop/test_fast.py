@@ -121,6 +121,7 @@ def test_a_chunk_shorter_than_the_checkpoints_is_practised_and_a_longer_one_than
         (["--moments", "9"], "expected minutes above 0 and up to --minutes 0.1"),
         (["--run-dir", "."], "exists already"),
         (["--params-file", "nowhere.yaml"], "nowhere.yaml: cannot be read"),
+        (["--task", "yaw_mark"], "task of the checkpoint and of the run: 'peg' here, 'yaw_mark' there"),
     ],
 )
 def test_what_cannot_be_done_is_said_at_once(

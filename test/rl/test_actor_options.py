@@ -154,14 +154,14 @@ def test_without_training_noise_an_actor_update_draws_for_dropout_alone():
     agent, batch = agent_and_batch(reference_dropout=0.5)
     twin = torch.Generator()
     twin.set_state(agent.generator.get_state())
-    losses.dropped(agent.policy_part(batch.reference), 0.5, twin)
+    losses.kept_rows(batch.reference, 0.5, twin)
     agent._update_actor(batch)
     assert torch.equal(agent.generator.get_state(), twin.get_state())
 
 
 def test_the_gradient_of_a_sampled_chunk_reaches_its_mean():
     mean = torch.zeros(1000, 1, 1, requires_grad=True)
-    taken = losses.sampled(mean, 0.1, torch.Generator().manual_seed(0))
+    taken = losses.sampled(mean, losses.gaussian(mean, 0.1, torch.Generator().manual_seed(0)))
     assert 0.09 < taken.std() < 0.11
     (gradient,) = torch.autograd.grad(taken.sum(), [mean])
     assert torch.equal(gradient, torch.ones_like(mean))

@@ -75,7 +75,7 @@ def test_a_short_window_goes_on_with_the_other_chunk():
 
 def test_dropout_takes_whole_rows_and_leaves_the_argument_alone():
     reference = torch.ones(1000, 4, 2)
-    seen = losses.dropped(reference, 0.5, torch.Generator().manual_seed(0))
+    seen = losses.dropped(reference, losses.kept_rows(reference, 0.5, torch.Generator().manual_seed(0)))
     rows = seen.flatten(1)
     assert ((rows == 0).all(1) | (rows == 1).all(1)).all()
     assert 0.45 < (rows[:, 0] == 0).float().mean() < 0.55

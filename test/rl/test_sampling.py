@@ -187,4 +187,3 @@ def wide_row(template, number, first, left, dims):
         actions=np.zeros((10, dims.action), np.float32), rewards=np.zeros(10, np.float32),
         drivers=np.zeros(10, np.uint8), valid_horizon=min(10, left), terminated=ended,
     )  # fmt: skip
-
