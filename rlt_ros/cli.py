@@ -12,6 +12,7 @@ COMMANDS = {
     "fast": ("rlt_ros.loop.fast:main", "practise and evaluate in one process: simulator, loop and learner"),
     "train": ("rlt_ros.loop.train_cli:main", "learn from the stored rows of earlier runs"),
     "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
+    "check-dataset": ("rlt_ros.data.check.cli:main", "whether a LeRobot dataset is fit for Stage 1"),
     "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),
     "stage1": ("rlt_ros.token.stage1_cli:main", "demonstrations, VLA and RL token of the simulated arm"),
 }
