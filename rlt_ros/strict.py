@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -45,6 +45,28 @@ def load(cls: type[T], path: Path) -> T:
     if not isinstance(values, Mapping):
         raise ConfigError(f"{path}: expected a mapping, found {type(values).__name__}")
     return build(cls, values, str(path))
+
+
+def changed(base: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """Settings with `name=value` assignments carried out. Raises ConfigError on one without a name and a value."""
+    values = dict(base)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"--set {assignment}: expected NAME=VALUE")
+        values[name] = value_of(text)
+    return values
+
+
+def value_of(text: str) -> Any:
+    """A value as YAML reads it, except that 1e-3 and inf are numbers. Raises ConfigError on what is none."""
+    try:
+        value = yaml.safe_load(text)
+        return float(value) if isinstance(value, str) else value
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{text!r} is no value: {error}") from error
+    except ValueError:
+        return value
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:

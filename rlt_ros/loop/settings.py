@@ -13,7 +13,7 @@ from rlt_ros.loop.config import LoopConfig, RecordConfig
 from rlt_ros.loop.session import SessionConfig
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.sim.operator import OperatorConfig
-from rlt_ros.strict import ConfigError, build
+from rlt_ros.strict import ConfigError, build, value_of
 
 Values = dict[str, Any]
 
@@ -69,17 +69,6 @@ def from_arguments(arguments: Iterable[str]) -> dict[str, Values]:
             raise ConfigError(f"--set {argument}: use {GIVEN[name]}")
         _assign(found, name, value_of(text), PARTS, f"--set {argument}")
     return found
-
-
-def value_of(text: str) -> Any:
-    """A value as YAML reads it, except that 1e-3 and inf are numbers. Raises ConfigError on what is none."""
-    try:
-        value = yaml.safe_load(text)
-        return float(value) if isinstance(value, str) else value
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{text!r} is no value: {error}") from error
-    except ValueError:
-        return value
 
 
 def from_file(path: Path) -> dict[str, Values]:

@@ -14,14 +14,13 @@ from rlt_ros.loop.offline import Hooks, Offline, Rate
 from rlt_ros.loop.record import is_used
 from rlt_ros.loop.report import write_json
 from rlt_ros.loop.sources import CHECKPOINTS, SourceError, agreed_origin, all_rows, open_source, stage1_origin
-from rlt_ros.loop.train_cli import changed
 from rlt_ros.rl.checkpoint import CheckpointError, Saver, latest, read_state, resume
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.learner import Learner
 from rlt_ros.rl.metrics import Metrics
 from rlt_ros.rl.origin import Origin
 from rlt_ros.rl.weights import write_policy_file
-from rlt_ros.strict import build
+from rlt_ros.strict import build, changed
 
 
 class OfflineRun:

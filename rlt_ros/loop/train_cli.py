@@ -10,12 +10,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-from rlt_ros.loop.settings import value_of
-from rlt_ros.strict import ConfigError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -61,17 +57,6 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("--keep", type=int, default=3, help="older checkpoints that stay; 0: all of them (default: 3)")
     return result
-
-
-def changed(base: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """Settings with `name=value` assignments carried out. Raises ConfigError on one without a name and a value."""
-    values = dict(base)
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not (name and equals):
-            raise ConfigError(f"--set {assignment}: expected NAME=VALUE")
-        values[name] = value_of(text)
-    return values
 
 
 if __name__ == "__main__":

@@ -1,0 +1,75 @@
+"""By how many steps the arm follows its actions: rows that were shifted against each other show as the wrong number.
+
+The correlation of actions with the movement in the steps around them has its peak at the lag of controller and arm,
+a step or two. A peak before the action is no arm: causes come first. A shift by a step or two the other way hides in
+the lag of a slow arm and cannot be told from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlt_ros.data.check.findings import ERROR, WARNING, Finding
+from rlt_ros.data.check.limits import Limits
+from rlt_ros.data.check.view import POSITION, EpisodeView
+
+AROUND = 10
+"""Steps before and after that are looked at, at most."""
+CLEAR, MARGIN = 0.25, 0.05
+"""Correlation that a peak must have, and by how much it must stand above the best causal one."""
+TRANSLATION = ("dx", "dy", "dz")
+
+
+@dataclass(frozen=True)
+class LagSums:
+    """Sums over the frames of an episode that correlations are made of, one entry a lag from -AROUND to AROUND."""
+
+    products: np.ndarray
+    actions: np.ndarray
+    moves: np.ndarray
+
+    def __add__(self, other: LagSums) -> LagSums:
+        return LagSums(self.products + other.products, self.actions + other.actions, self.moves + other.moves)
+
+    @property
+    def correlations(self) -> np.ndarray:
+        """(2 * AROUND + 1,); 0 where nothing moves."""
+        power = np.sqrt(self.actions * self.moves)
+        return np.divide(self.products, power, out=np.zeros_like(power), where=power > 0)
+
+
+def lag_sums(view: EpisodeView) -> LagSums | None:
+    """None where the state has no position, the actions' meaning is not known, or the episode is too short."""
+    if view.action is None or not view.action.names or not view.has(POSITION) or len(view) < 4 * AROUND:
+        return None
+    actions = view.action.of(TRANSLATION)[:-1]
+    moves = np.diff(view.state.of(POSITION), axis=0)
+    actions, moves = actions - actions.mean(axis=0), moves - moves.mean(axis=0)
+    pairs = [_shifted(actions, moves, lag) for lag in range(-AROUND, AROUND + 1)]
+    return LagSums(
+        *(np.array(part) for part in zip(*((np.sum(a * m), np.sum(a * a), np.sum(m * m)) for a, m in pairs)))
+    )
+
+
+def lag(sums: Sequence[LagSums | None], fps: float, limits: Limits) -> Iterator[Finding]:
+    """Over the whole dataset: an arm that moves before its actions, or long after them."""
+    known = [part for part in sums if part is not None]
+    if not known:
+        return
+    correlations = sum(known[1:], start=known[0]).correlations
+    peak = int(np.argmax(correlations))
+    steps, strength = peak - AROUND, correlations[peak]
+    found = f"the arm follows its actions by {steps} steps (correlation {strength:.2f})"
+    if strength > CLEAR and steps < 0 and strength > correlations[AROUND:].max() + MARGIN:
+        expected = f"0 steps or more (there {correlations[AROUND:].max():.2f}); rows of state and action are shifted"
+        yield Finding(ERROR, "shift", found, expected, column="action")
+    elif strength > CLEAR and steps / fps > limits.lag_seconds:
+        yield Finding(WARNING, "lag", found, f"{limits.lag_seconds:g} s at most", column="action")
+
+
+def _shifted(actions: np.ndarray, moves: np.ndarray, lag: int) -> tuple[np.ndarray, np.ndarray]:
+    """Actions and the movements `lag` steps later."""
+    return (actions[:-lag], moves[lag:]) if lag > 0 else (actions[-lag:], moves[: len(moves) + lag])
