@@ -18,7 +18,7 @@ from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cache_root, recipe_of
 from rlt_ros.token.config import PRESETS, Stage1Config, stage1_config
 from rlt_ros.token.lock import locked
-from rlt_ros.token.stage1_file import read_file, run_file, run_folder
+from rlt_ros.token.stage1_file import read_file, resumable, run_file, run_folder
 
 OF_PRESETS = ("preset", "task", "cache", "robot_config", "vla_from")
 """Arguments that a configuration file has in their place."""
@@ -107,9 +107,8 @@ def _ensure(path: Path, config: Stage1Config, seed: int, robot_config: str, reci
 
 
 def _left_behind(args: argparse.Namespace) -> str:
-    if not args.config:
-        return "nothing was written"
-    return f"--resume goes on from the snapshots in {run_folder(Path(read_file(args.config, args.output).output))}"
+    folder = run_folder(Path(read_file(args.config, args.output).output).expanduser()) if args.config else None
+    return f"--resume goes on from the snapshots in {folder}" if folder and resumable(folder) else "nothing was written"
 
 
 if __name__ == "__main__":

@@ -24,6 +24,11 @@ def run_folder(output: Path) -> Path:
     return output.with_name(f"{output.name}.run")
 
 
+def resumable(folder: Path) -> bool:
+    """Whether a run folder has snapshots to go on from."""
+    return any((folder / "snapshots").glob("*-*"))
+
+
 def run_file(file: Stage1File, resume: bool) -> Path:
     """Train what a file says; returns the checkpoint's path.
 
@@ -61,7 +66,7 @@ def run_file(file: Stage1File, resume: bool) -> Path:
 def _refuse(output: Path, folder: Path, resume: bool) -> None:
     if output.exists():
         raise FileExistsError(f"{output} exists already: choose another output")
-    found = any((folder / "snapshots").glob("*-*"))
+    found = resumable(folder)
     if found and not resume:
         raise FileExistsError(f"{folder} has snapshots of a run: go on with it with --resume, or remove it")
     if resume and not found:

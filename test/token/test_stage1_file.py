@@ -29,6 +29,9 @@ LEARN = {
     "fit_token": {"steps": 40, "batch": 8},
 }
 
+LONG = {"steps": 3000, "batch": 8}
+"""Some seconds."""
+
 
 @pytest.fixture
 def write(tmp_path):
@@ -85,14 +88,23 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(write, tmp_path, capsys)
     assert (tmp_path / "cut.run" / "snapshots" / "token-000040").is_dir()
 
 
-def test_ctrl_c_says_how_to_go_on(write, tmp_path):
-    command = [sys.executable, "-m", "rlt_ros", "stage1", "--config", write()]
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("stage1: demonstrations ", "nothing was written"),
+        ("stage1: vla ", "--resume goes on from the snapshots in {folder}"),
+    ],
+)
+def test_ctrl_c_says_how_to_go_on(write, tmp_path, line, advice):
+    command = [sys.executable, "-m", "rlt_ros", "stage1", "--config", write(learn={"fit_vla": LONG})]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline().startswith("stage1: demonstrations ")
+    for text in process.stdout:
+        if text.startswith(line) and (line != "stage1: vla " or any(tmp_path.rglob("vla-*"))):
+            break
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130
-    assert errors == f"stage1: interrupted; --resume goes on from the snapshots in {tmp_path / 'stage1.run'}\n"
+    assert errors == f"stage1: interrupted; {advice.format(folder=tmp_path / 'stage1.run')}\n"
     assert not (tmp_path / "stage1").exists()
 
 
