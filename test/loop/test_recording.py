@@ -247,7 +247,7 @@ def test_below_the_floor_of_free_space_nothing_is_taken_until_there_is_room(
     give(collector.joiner, (m for m in messages if number_of(m) <= 13))
     warnings = settled(collector, 1)
     assert any("NOT RECORDING: 10 MB free" in warning for warning in warnings)
-    free = 10**8
+    free = 10**9
     assert collector.poll()[1] == ["recording is possible again"]
     give(collector.joiner, (m for m in messages if number_of(m) > 13))
     settled(collector, 3)
