@@ -115,8 +115,9 @@ class ScriptedPerson:
         start = self._space.target(self._target, executed.sent) if goes_on else measured
         self._target = start
         action = self._policy.action(self.truth, measured, start)
-        stamped = header(word.stamp)
-        self._sent = msg.HumanAction(header=stamped, observation_id=word.observation_id, action=floats(action))
+        # In real time nobody waits for the answer to an observation: the newest command counts.
+        answers = word.observation_id if self._node.lockstep else 0
+        self._sent = msg.HumanAction(header=header(word.stamp), observation_id=answers, action=floats(action))
         self._human.publish(self._sent)
 
     def repeat(self, observation_id: int) -> None:
