@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class CollectionSession:
 class RecordingGate:
     """Objects to requests that cannot be granted while demonstrations are recorded."""
 
-    status: CollectorStatus | None = field(default=None)
+    status: CollectorStatus | None = None
 
     def objection(self, request: Request) -> str:
         """Why a request is refused, empty if it is not."""

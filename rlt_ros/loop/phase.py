@@ -193,7 +193,8 @@ class PhaseMachine:
 
     def _follow(self, episode: int, executed: ExecutedStep | None) -> None:
         reset = executed is not None and executed.reset_done and executed.episode == self._episode
-        changed = episode != self._episode and bool(self._modes)
+        # In real time an observation may be older than the news of the reset.
+        changed = episode > self._episode and bool(self._modes)
         if reset or changed:
             self._start(max(episode, self._episode + reset))
         elif not self._modes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rlt_ros.data.lerobot.errors import DatasetError
+from rlt_ros.data.lerobot.writer import MIN_FREE
 from rlt_ros.loop.collecting import Take
 from rlt_ros.types import ExecutedStep, Observation
 
@@ -65,9 +66,9 @@ class RecordingThread:
     """A `collecting.Sink` around a dataset writer: frames wait in memory, the thread writes them in their order.
 
     backlog: bytes of pictures that may wait; beyond that a demonstration is refused, for a slow disk must not eat the
-    memory of the machine that moves the arm. floor: bytes that must stay free on the disk; below it, and after any
-    error of the writer, every frame is refused and `failure` says why. A frame that the dataset does not take costs
-    the demonstration that it belongs to and no other.
+    memory of the machine that moves the arm. floor: bytes that must stay free on the disk; below it (where the writer
+    begins no episode either), and after any error of the writer, every frame is refused and `failure` says why. A frame
+    that the dataset does not take costs the demonstration that it belongs to and no other.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class RecordingThread:
         form: Form,
         folder: Path,
         backlog: int = 512 * MEGABYTE,
-        floor: int = 200 * MEGABYTE,
+        floor: int = MIN_FREE,
     ) -> None:
         self._writer, self._form, self._folder = writer, form, folder
         self._limit, self._floor = backlog, floor

@@ -41,7 +41,6 @@ class CollectorNode(BaseNode):
         self._wanted = declare(self, "episodes", 0, "End after so many saved demonstrations; 0: no end.")
         self._keep = declare(self, "keep_failures", False, "Keep demonstrations that were labelled a failure.")
         self._backlog = declare(self, "backlog_mb", 512, "Pictures that may wait for the encoder [MB].")
-        self._floor = declare(self, "free_mb", 200, "Refuse to record below so much free disk space [MB].")
         self._end_on_failure = declare(self, "end_on_failure", False, "End the run when nothing can be recorded.")
         full = declare(self, "full_pictures", False, "Pictures as the cameras give them, not at policy resolution.")
         check_place(self._config)
@@ -88,8 +87,8 @@ class CollectorNode(BaseNode):
             self.get_logger().fatal(str(error))
             self.finish(1)
             return False
-        limits = {"backlog": self._backlog * MEGABYTE, "floor": self._floor * MEGABYTE}
-        self._collector = Collector(RecordingThread(writer, form, self._folder, **limits), self._wanted, self._keep)
+        recording = RecordingThread(writer, form, self._folder, self._backlog * MEGABYTE)
+        self._collector = Collector(recording, self._wanted, self._keep)
         return True
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:

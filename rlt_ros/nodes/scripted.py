@@ -64,7 +64,7 @@ class ScriptedPerson:
         self._seen: dict[str, tuple[int, Any]] = {}
         self._streams = ("truth", "pose", "mark") if marked else ("truth", "pose")
         self._presses: deque[Request] = deque()
-        self._waiting = False
+        self._waiting = self._pressed = False
         self._decided = 0
         self._look(node, robot.topics.current_pose)
 
@@ -92,11 +92,17 @@ class ScriptedPerson:
         """Whether every button for the observation with this stamp was pressed and answered."""
         if self._waiting or not self._sees(stamp):
             return False
-        if self._decided != stamp:
+        # In real time a later observation may have come while a button was answered: its word lets the button take
+        # effect, before the person looks again.
+        if self._decided != stamp and not self._pressed:
             self._decided = stamp
             self._presses.extend(self._decide(self.truth))
+            self._pressed = bool(self._presses)
             self._press_next()
-        return not self._waiting
+        if self._waiting:
+            return False
+        self._pressed = False
+        return True
 
     def _sees(self, stamp: int) -> bool:
         """In lockstep a person looks at the moment of the observation, whatever arrives first."""
@@ -115,8 +121,9 @@ class ScriptedPerson:
         start = self._space.target(self._target, executed.sent) if goes_on else measured
         self._target = start
         action = self._policy.action(self.truth, measured, start)
-        stamped = header(word.stamp)
-        self._sent = msg.HumanAction(header=stamped, observation_id=word.observation_id, action=floats(action))
+        # In real time nobody waits for the answer to an observation: the newest command counts.
+        answers = word.observation_id if self._node.lockstep else 0
+        self._sent = msg.HumanAction(header=header(word.stamp), observation_id=answers, action=floats(action))
         self._human.publish(self._sent)
 
     def repeat(self, observation_id: int) -> None:

@@ -59,7 +59,7 @@ def observation(number: int, stamp: int, episode: int = 1) -> Any:
 def step(number: int, stamp: int, driver: int = HUMAN, phase_id: int = 0, episode: int = 1, **changes: Any) -> Any:
     values = {
         "header": header(stamp), "observation_id": number, "episode": episode, "step": number, "driver": driver,
-        "action": action(number), "sent": action(number), "phase_id": phase_id, "chunk_id": 0, "chunk_index": 0,
+        "action": action(number) / 2, "sent": action(number), "phase_id": phase_id, "chunk_id": 0, "chunk_index": 0,
         "remaining": 0, "commanded": True, "reset_done": driver == RESET, "reason": "",
     }  # fmt: skip
     return TYPE["rlt_ros/msg/ExecutedStep"](**(values | changes))

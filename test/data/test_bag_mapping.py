@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import bags
@@ -89,6 +90,21 @@ def test_time_of_receipt_for_messages_without_a_usable_header(tmp_path: Path) ->
     assert convert(bag, tmp_path / "out", MAPPING | {"time": "receipt"}, "--offset", "0.0") == 0
     [episode] = DatasetReader(tmp_path / "out")
     assert (episode.arrays["stamp.target_pose"] - START - 3 * MS).min() == 0
+
+
+def test_a_slower_grid_takes_fewer_samples_and_a_faster_one_some_twice(tmp_path: Path) -> None:
+    bag = robot().write(tmp_path / "bag")
+    for rate, frames in ((10, 20), (50, 98)):
+        report = tmp_path / f"{rate}.json"
+        options = ("--offset", "0.0", "--rate", str(rate), "--json", str(report))
+        assert convert(bag, tmp_path / f"at{rate}", MAPPING, *options) == 0
+        [episode] = DatasetReader(tmp_path / f"at{rate}")
+        episode.check_grid(rate)
+        assert len(episode) == frames
+        expected = np.floor(np.arange(frames) / rate * 20 + 1e-6) / 20
+        assert np.allclose(episode.arrays["action"][:, 0], expected)
+        repeated = json.loads(report.read_text())["topics"][TARGET]["repeated_frames"]
+        assert repeated == frames - len(set(expected.tolist()))
 
 
 def test_a_topic_that_falls_silent_costs_the_episode_and_is_named(

@@ -98,10 +98,10 @@ def test_jittered_stamps_give_the_same_frames_on_the_grid_and_stay_in_a_column(
     assert "jitter" in capsys.readouterr().out
 
 
-def test_every_second_step_at_half_the_rate(tmp_path: Path) -> None:
+def test_another_rate_than_that_of_the_deltas_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag = bags.run([(20, SUCCESS)]).write(tmp_path / "bag")
-    [episode] = converted(bag, tmp_path / "out", "--rate", "10")
-    assert ids(episode) == list(range(4, 24, 2))
+    error = refused(bag, tmp_path / "out", capsys, "--rate", "10")
+    assert "rate is 10 Hz, but actions are deltas per control step at 20.0 Hz" in error
 
 
 @pytest.mark.parametrize("topic", ["observation", "executed_step"])
@@ -118,12 +118,15 @@ def test_an_episode_with_a_hole_is_left_out_and_the_place_is_named(
     assert "1 of 2 episodes have faults" in error and "frame 4" in error
 
 
-def test_a_step_that_a_slower_grid_would_step_over_is_missed_all_the_same(
+def test_a_step_that_was_not_recorded_is_missed_whatever_age_is_allowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bag = bags.run(PHASES, missing=[("executed_step", 7)]).write(tmp_path / "bag")
-    converted(bag, tmp_path / "out", "--rate", "10")
-    assert "the step of observation 7 was not recorded" in capsys.readouterr().out
+    [episode] = converted(bag, tmp_path / "out", "--max-age", "1.0")
+    assert ids(episode) == list(THIRD)
+    shown = capsys.readouterr().out
+    assert "the step of observation 7 was not recorded" in shown
+    assert "frame 3: /rlt/observation and /rlt/executed_step are of different moments" in shown
 
 
 def test_an_interrupted_phase_is_left_out_where_labels_were_recorded(

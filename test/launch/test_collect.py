@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -171,7 +172,7 @@ def test_a_killed_collector_leaves_a_valid_dataset_and_ends_the_run(
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", folder], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=280m", "none", folder], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip("mounting needs root")
     yield folder
@@ -179,11 +180,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_ends_a_scripted_run_and_what_was_saved_is_valid(collect: Start, small_disk: Path) -> None:
-    parameters = small_disk.parent / "params.yaml"
-    parameters.write_text("/**/collector:\n  ros__parameters: {free_mb: 0}\n")
-    graph = collect(out=small_disk / "demos", episodes=0, params_file=parameters)
+    graph = collect(out=small_disk / "demos", episodes=0)
+    graph.wait_for(lambda: saved(graph) >= 1, 240, "a saved demonstration")
+    with (small_disk / "filler").open("wb") as filler:
+        os.posix_fallocate(filler.fileno(), 0, shutil.disk_usage(small_disk).free)
     assert graph.end(240) == 1
-    assert "NOT RECORDING: writing" in graph.text and "No space left on device" in graph.text
+    assert "NOT RECORDING: " in graph.text and "nothing was recorded any more" in graph.text
     check(small_disk / "demos", saved(graph))
 
 

@@ -44,8 +44,8 @@ def observation(number: int) -> Observation:
 
 
 def step(number: int, phase_id: int, driver: Driver = Driver.HUMAN, **changes: object) -> ExecutedStep:
-    action = np.random.default_rng(number + 10_000).uniform(-1, 1, 7).astype(np.float32)
-    return replace(executed(number, driver, phase_id), action=action, sent=action, **changes)
+    asked, sent = np.random.default_rng(number + 10_000).uniform(-1, 1, (2, 7)).astype(np.float32)
+    return replace(executed(number, driver, phase_id), action=asked, sent=sent, **changes)
 
 
 def word(number: int, phase_id: int) -> PolicyMode:

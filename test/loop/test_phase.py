@@ -74,6 +74,18 @@ def test_an_episode_from_reset_to_reset() -> None:
     assert (word.mode, word.phase, word.episode) == (Mode.VLA, Phase.APPROACH, 2)
 
 
+def test_an_observation_older_than_the_news_of_the_reset_changes_nothing() -> None:
+    """In real time the observation node may count the episode a tick later than the executor."""
+    run = Run()
+    run.to(Phase.APPROACH)
+    run.episode -= 1
+    for _ in range(3):
+        assert (word := run.observe()).mode is Mode.VLA and word.phase is Phase.APPROACH
+        assert word.episode == 1
+    run.episode += 1
+    assert run.observe().mode is Mode.VLA
+
+
 def test_a_label_names_the_observation_after_the_last_step() -> None:
     run = Run()
     run.to(Phase.CRITICAL)

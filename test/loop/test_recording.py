@@ -247,7 +247,7 @@ def test_below_the_floor_of_free_space_nothing_is_taken_until_there_is_room(
     give(collector.joiner, (m for m in messages if number_of(m) <= 13))
     warnings = settled(collector, 1)
     assert any("NOT RECORDING: 10 MB free" in warning for warning in warnings)
-    free = 10**8
+    free = 10**9
     assert collector.poll()[1] == ["recording is possible again"]
     give(collector.joiner, (m for m in messages if number_of(m) > 13))
     settled(collector, 3)
@@ -278,7 +278,7 @@ def test_ending_with_a_backlog_saves_what_is_complete_and_drops_what_is_not(out:
 
 
 @pytest.mark.parametrize("storage", ["image", "video"])
-@pytest.mark.parametrize("delay", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("delay", [0.0, 0.03])
 def test_a_collector_that_is_killed_leaves_a_valid_dataset(out: Path, storage: str, delay: float) -> None:
     script = Path(__file__).with_name("record_for_ever.py")
     paths = ":".join([str(script.parent), *sys.path])

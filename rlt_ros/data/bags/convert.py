@@ -71,6 +71,11 @@ def convert(
 
 def survey(bag: Bag, layout: Layout, options: Options) -> Conversion:
     """The first pass: what would be written. Raises BagError as `convert`."""
+    if layout.rate not in (0, options.rate):
+        raise BagError(
+            f"rate is {options.rate} Hz, but actions are deltas per control step at {layout.rate} Hz: at another rate "
+            "they would lead elsewhere; name topics of poses in a --mapping"
+        )
     timelines = _timelines(bag, layout)
     for topic in layout.topics:
         if not len(timelines[topic]):
@@ -101,13 +106,13 @@ def _planned(
 
 def _timelines(bag: Bag, layout: Layout) -> dict[str, Timeline]:
     topics = (*layout.topics, *layout.watched)
-    for topic in layout.topics:
+    for topic in topics:
         if not layout.receipt and not bag.stamped(topic):
             raise BagError(f"{bag.path}: messages of {topic} have no header; choose `time: receipt` for all topics")
     stamps: dict[str, list[int]] = {topic: [] for topic in topics}
     for raw in bag.raw(topics):
         layout.watch(bag, raw)
-        stamps[raw.topic].append(raw.receipt if layout.receipt or not bag.stamped(raw.topic) else header_stamp(raw))
+        stamps[raw.topic].append(raw.receipt if layout.receipt else header_stamp(raw))
     return {topic: Timeline.of(found) for topic, found in stamps.items()}
 
 

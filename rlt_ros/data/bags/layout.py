@@ -19,7 +19,8 @@ class Layout(Protocol):
 
     topics: those whose latest messages make a frame. stamp_columns: column for the raw stamps of a topic. watched:
     further topics, which say where episodes begin and end. pace: the topic that the grid follows. max_age: s, the limit
-    where none is asked for. receipt: time is when a message was recorded, not the stamp in its header.
+    where none is asked for. receipt: time is when a message was recorded, not the stamp in its header. rate: Hz, the
+    only one at which its frames keep their meaning, 0 for any.
     """
 
     topics: tuple[str, ...]
@@ -28,6 +29,7 @@ class Layout(Protocol):
     pace: str
     max_age: float
     receipt: bool
+    rate: float
 
     def watch(self, bag: Bag, raw: Raw) -> None:
         """A message of any of the topics, once, in the order of receipt."""

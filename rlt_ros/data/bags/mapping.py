@@ -71,6 +71,8 @@ def load_mapping(path: Path) -> tuple[MappingFile, dict[str, list[Part]]]:
 class MappedTopics:
     """Frames as a mapping says; without its `episodes` the time in which all topics have samples is one episode."""
 
+    rate = 0.0
+
     def __init__(self, bag: Bag, path: Path) -> None:
         self._file, self._features = load_mapping(path)
         self._pictures = {name for name, parts in self._features.items() if self._is_picture(bag, name, parts)}

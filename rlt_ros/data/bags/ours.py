@@ -41,6 +41,7 @@ class OwnTopics:
         self.watched = tuple(bag.topics_of(EVENT))
         self.stamp_columns: dict[str, str] = {}  # a frame of ours has the stamp that both messages carry
         self.max_age = 1.0 / robot.control_rate
+        self.rate = robot.control_rate  # actions are deltas per control step
         self._steps: list[ExecutedStep] = []
         self._labels: dict[int, tuple[int, Label]] = {}
 
