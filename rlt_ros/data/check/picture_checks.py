@@ -66,7 +66,7 @@ def still(trace: CameraTrace, limits: Limits) -> list[tuple[int, int]]:
 
 def longest_still(trace: CameraTrace, limits: Limits) -> int:
     """Frames of the longest run of the same picture."""
-    return max((stop - start for start, stop in still(trace, limits)), default=0)
+    return max((stop - start for start, stop in still(trace, limits)), default=min(1, len(trace)))
 
 
 def same_cameras(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
