@@ -18,21 +18,20 @@ from lerobot.datasets.lerobot_dataset import LeRobotDataset
 
 def dump(root, out):
     dataset = LeRobotDataset("some/one", root, video_backend="pyav")
-    frames = [dataset[index] for index in range(len(dataset))]
-    arrays = {key: stacked([frame[key] for frame in frames]) for key in frames[0]}
+    frames = [{key: plain(value) for key, value in dataset[index].items()} for index in range(len(dataset))]
+    arrays = {key: np.stack([frame[key] for frame in frames]) for key in frames[0]}
     stats = {f"stats/{key}/{n}": v for key, part in dataset.meta.stats.items() for n, v in part.items()}
     counts = {"episodes": dataset.num_episodes, "fps": dataset.fps, "robot_type": dataset.meta.robot_type}
     np.savez(out, **arrays, **stats, **counts)
 
 
-def stacked(values):
+def plain(value):
     """Pictures come as float32 (3, h, w) in [0, 1]; back to uint8 (h, w, 3)."""
-    if not isinstance(values[0], torch.Tensor):
-        return np.array(values)
-    together = torch.stack(values)
-    if together.ndim == 4:
-        together = (together * 255).round().to(torch.uint8).permute(0, 2, 3, 1)
-    return together.numpy()
+    if not isinstance(value, torch.Tensor):
+        return np.array(value)
+    if value.ndim == 3:
+        value = (value * 255).round().to(torch.uint8).permute(1, 2, 0)
+    return value.numpy()
 
 
 def append(root):

@@ -1,5 +1,7 @@
 """Demonstrations into a LeRobot dataset and back."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,7 @@ from rlt_ros.data.images import square
 from rlt_ros.data.lerobot.demonstrations import load
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.reader import DatasetReader
-from rlt_ros.data.lerobot.recording import features_for, frame_of
+from rlt_ros.data.lerobot.recording import features_for, fps_of, frame_of, frames_of, outcome
 from rlt_ros.data.lerobot.writer import DatasetWriter
 
 EPISODES = [demonstration(number, steps) for number, steps in ((0, 6), (1, 9), (2, 5))]
@@ -73,6 +75,26 @@ def test_a_robot_with_another_scale_reference_or_camera_is_refused(root):
         with pytest.raises(DatasetError):
             features = features_for(robot, dict.fromkeys(robot.cameras, (SIZE, SIZE)), extra=own_dataset.OFFSET_FEATURE)
             DatasetWriter.open(root, features=features)
+
+
+def test_the_same_robot_may_go_on_recording(root):
+    features = features_for(ROBOT, dict.fromkeys(ROBOT.cameras, (SIZE, SIZE)), extra=own_dataset.OFFSET_FEATURE)
+    with DatasetWriter.open(root, fps_of(ROBOT), features) as writer:
+        for frame in frames_of(EPISODES[1]):
+            writer.add_frame(frame, own_dataset.TASK)
+        assert writer.save_episode(last=outcome(True)) == 3
+    assert [d.success for d in load(root, None, ROBOT, SIZE)] == [False, True, False, True]
+
+
+def test_missing_pyarrow_names_the_extra():
+    script = "import sys\nsys.modules['pyarrow'] = None\nimport rlt_ros.data.lerobot.reader"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "pyarrow is missing: pip install 'rlt_ros[data,vision]'" in result.stderr
+
+
+def test_a_control_rate_that_is_no_whole_number_cannot_be_recorded():
+    with pytest.raises(DatasetError, match=r"control_rate is 12\.5 Hz"):
+        fps_of(replace(ROBOT, control_rate=12.5))
 
 
 def spoil(root, episode):

@@ -14,7 +14,7 @@ import pytest
 import small_dataset
 from small_dataset import FEATURES, FPS, FRONT, WRIST, add_episode, frame, length
 
-from rlt_ros.data.lerobot import encoder, pending
+from rlt_ros.data.lerobot import commit, encoder, pending
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.writer import DatasetWriter
 
@@ -128,6 +128,23 @@ def test_ctrl_c_in_a_commit_leaves_nothing_and_the_writer_goes_on(root, monkeypa
         add_episode(writer, 1)
         writer.save_episode()
     assert info(root)["total_episodes"] == 2
+
+
+def test_ctrl_c_while_clearing_up_is_made_good_by_the_next_open(root, monkeypatch):
+    before = files(root)
+    with DatasetWriter.open(root) as writer:
+        add_episode(writer, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", interrupting(RENAMES - 1))
+            patch.setattr(commit, "write_tasks", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                writer.save_episode()
+        with pytest.raises(DatasetError, match="open the dataset again"):
+            add_episode(writer, 1)
+    DatasetWriter.open(root).close()
+    assert set(files(root)) == set(before)
+    assert pq.read_table(root / "meta/tasks.parquet")["task"].to_pylist() == ["task 0"]
+    assert json.loads((root / "meta/stats.json").read_text())["action"]["count"] == [length(0)]
 
 
 def interrupting(after):

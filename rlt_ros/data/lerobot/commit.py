@@ -17,8 +17,8 @@ from typing import Any
 from rlt_ros.data.lerobot.extras import pq
 from rlt_ros.data.lerobot.features import cameras
 from rlt_ros.data.lerobot.info import Info
+from rlt_ros.data.lerobot.meta import TASKS, episode_files, read_episodes, read_tasks, row_stats, write_tasks
 from rlt_ros.data.lerobot.stats import aggregate, to_lists
-from rlt_ros.data.lerobot.tables import TASKS, episode_files, read_episodes, read_tasks, row_stats, write_tasks
 from rlt_ros.files import remove, sync, write_whole, written_aside
 
 PARTIAL = ".partial"
@@ -38,23 +38,23 @@ def publish(root: Path, folder: Path, names: Sequence[Path]) -> None:
         sync(parent)
 
 
-def recover(root: Path, info: Info) -> bool:
-    """Remove what an interrupted episode left; whether there was anything. The dataset is valid before and after."""
+def recover(root: Path, info: Info) -> None:
+    """Remove what an interrupted episode left. The dataset is valid before, after, and wherever this is interrupted.
+
+    The files without an episode go last: as long as they are there, the rest is done again.
+    """
     rows = read_episodes(root)
-    kept = rows[: info.total_episodes]
-    unclaimed = _unclaimed(root, info, kept)
-    if not (root / PARTIAL).exists() and not unclaimed and len(rows) == len(kept):
-        return False
-    for path in unclaimed:
-        remove(path)
-    _cut_episodes(root, info)
-    tasks = read_tasks(root)
-    if len(tasks) > info.total_tasks:
-        with written_aside(root / TASKS) as aside:
-            write_tasks(tasks[: info.total_tasks], aside)
-    _renew_stats(root)
+    unclaimed = _unclaimed(root, info, rows[: info.total_episodes])
+    if unclaimed or len(rows) > info.total_episodes:
+        _renew_stats(root, info)
+        tasks = read_tasks(root)
+        if len(tasks) > info.total_tasks:
+            with written_aside(root / TASKS) as aside:
+                write_tasks(tasks[: info.total_tasks], aside)
+        _cut_episodes(root, info)
+        for path in unclaimed:
+            remove(path)
     remove(root / PARTIAL)
-    return True
 
 
 def _make(folder: Path) -> None:
@@ -89,9 +89,9 @@ def _cut_episodes(root: Path, info: Info) -> None:
                 pq.write_table(table.take(kept), aside)
 
 
-def _renew_stats(root: Path) -> None:
+def _renew_stats(root: Path, info: Info) -> None:
     """Statistics of the dataset from those of its episodes, where every one of them has its own."""
-    parts = [row_stats(row) for row in read_episodes(root, stats=True)]
+    parts = [row_stats(row) for row in read_episodes(root, stats=True)[: info.total_episodes]]
     if not parts:
         remove(root / STATS)
     elif all(parts):

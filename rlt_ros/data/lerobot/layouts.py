@@ -11,8 +11,8 @@ from typing import Any
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.features import cameras
 from rlt_ros.data.lerobot.info import Info
+from rlt_ros.data.lerobot.meta import read_episodes, read_tasks
 from rlt_ros.data.lerobot.stats import Stats, aggregate, from_lists
-from rlt_ros.data.lerobot.tables import read_episodes, read_tasks
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rlt_ros.data.lerobot import png
+from rlt_ros.data.lerobot.arrow import column, schema
 from rlt_ros.data.lerobot.encoder import VideoEncoder
 from rlt_ros.data.lerobot.extras import pa, pq
 from rlt_ros.data.lerobot.features import COUNTED, cameras, numbers, picture_shape
 from rlt_ros.data.lerobot.info import Info
 from rlt_ros.data.lerobot.stats import PictureStats, Stats, vector_stats
-from rlt_ros.data.lerobot.table import column, schema
 
 FLUSH = 32 << 20
 """Bytes of encoded pictures that are kept in memory before they are written."""
@@ -97,7 +97,8 @@ class PendingEpisode:
         if key in self._pixels:
             self._pixels[key].add(value)
         if dtype == "video":
-            return self._videos[key].add(value)
+            self._videos[key].add(value)
+            return None
         if dtype == "image":
             data = png.encode(value)
             self._bytes += len(data)

@@ -11,9 +11,9 @@ from rlt_ros.data.lerobot.commit import STATS
 from rlt_ros.data.lerobot.extras import pa, pq
 from rlt_ros.data.lerobot.features import cameras
 from rlt_ros.data.lerobot.info import EPISODES_PATH, INFO, Info
+from rlt_ros.data.lerobot.meta import TASKS, write_tasks
 from rlt_ros.data.lerobot.pending import TABLE, PendingEpisode
 from rlt_ros.data.lerobot.stats import Stats, aggregate, from_lists, to_lists
-from rlt_ros.data.lerobot.tables import TASKS, write_tasks
 
 EPISODES_A_FILE = 500
 """Rows of a file below meta/episodes; such a file is written anew with every episode."""

@@ -27,9 +27,9 @@ from rlt_ros.data.lerobot.features import (
 )
 from rlt_ros.data.lerobot.info import VERSION, Info
 from rlt_ros.data.lerobot.lock import DirectoryLock
+from rlt_ros.data.lerobot.meta import read_episodes, read_tasks
 from rlt_ros.data.lerobot.pending import PendingEpisode
 from rlt_ros.data.lerobot.staging import stage
-from rlt_ros.data.lerobot.tables import read_episodes, read_tasks
 from rlt_ros.files import remove, written_aside
 
 MIN_FREE = 200 << 20
@@ -41,7 +41,7 @@ class DatasetWriter:
 
     Each episode has a data file and video files of its own, which are never touched again. A frame that is refused
     (DatasetError) changes nothing; if writing fails (OSError, Ctrl-C), the episode in progress is gone and the dataset
-    is as before it. One process writes a dataset at a time.
+    is as before it. One process writes a dataset at a time, and of that one thread.
     """
 
     def __init__(self, root: Path, codec: str = "h264") -> None:
@@ -126,6 +126,8 @@ class DatasetWriter:
 
         task: the instruction, word for word. Raises DatasetError naming the feature, what it has and what is expected.
         """
+        if not self._usable:
+            raise DatasetError(f"{self.root}: an episode could not be cleared away; open the dataset again")
         check_frame(self._info.features, frame)
         if not task:
             raise DatasetError("task: empty; expected the instruction")
@@ -153,11 +155,11 @@ class DatasetWriter:
             self._pending.change_last(last or {})
             names = stage(self.root, self._pending, self._tasks, self._last)
             publish(self.root, self._pending.folder, names)
+            self._load()
         except BaseException:
             self._undo()
             raise
         self._pending = None
-        self._load()
         return self.episodes - 1
 
     def discard_episode(self) -> None:
@@ -184,6 +186,7 @@ class DatasetWriter:
         self._tasks = read_tasks(self.root)[: self._info.total_tasks]
         rows = read_episodes(self.root)
         self._last = rows[-1] if rows else {}
+        self._usable = True
 
     def _check_space(self) -> None:
         free = shutil.disk_usage(self.root).free
@@ -193,7 +196,7 @@ class DatasetWriter:
 
     def _undo(self) -> None:
         """Back to what info.json says; where even that fails, as on a dead disk, the next `open` does it."""
-        pending, self._pending = self._pending, None
+        pending, self._pending, self._usable = self._pending, None, False
         if pending is not None:
             pending.abandon()
         remove(self.root / PARTIAL)
