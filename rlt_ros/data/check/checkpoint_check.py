@@ -32,10 +32,10 @@ class CheckpointCheck:
         self.lower, self.upper = self.norm.q01 - slack, self.norm.q99 + slack
 
     def add(self, state: Signals | None) -> None:
-        """Count an episode's state, if its layout is the checkpoint's."""
-        if state is not None and state.names == self.norm.names:
-            outside = (state.values < self.lower) | (state.values > self.upper)
-            self._outside += outside.sum(axis=0)
+        """Count an episode's state, if it has the checkpoint's entries."""
+        if state is not None and set(self.norm.names) <= set(state.names):
+            values = state.of(self.norm.names)
+            self._outside += ((values < self.lower) | (values > self.upper)).sum(axis=0)
             self._frames += len(state.values)
 
     @property
@@ -49,12 +49,18 @@ class CheckpointCheck:
         yield from self._instruction(tally)
         names = tally.names.get("state")
         if not self._frames:
-            found = f"state layout {list(names or ()) or 'unknown: no mapping'}"
+            found = f"state {list(names or ()) or 'of unknown layout: no mapping'}"
             yield Finding(ERROR, CODE, found, f"{list(self.norm.names)} in the checkpoint", column="state")
-            return
-        for dim, share in enumerate(self.shares.values()):
+        for name, share in self.shares.items():
             if share > self._limits.norm_warning:
-                yield self._beyond(tally, dim, share)
+                yield self._beyond(tally, name, share)
+
+    def bounds(self, name: str) -> tuple[float, float] | None:
+        """Widened q01 and q99 of a dimension; None where the checkpoint has none."""
+        if name not in self.shares:
+            return None
+        dim = self.norm.names.index(name)
+        return float(self.lower[dim]), float(self.upper[dim])
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -64,7 +70,9 @@ class CheckpointCheck:
         contract = self.contract
         terms = [("normalisation statistics", contract.norm_hash, self.norm.hash)]
         if meaning is not None:
-            terms += [(name, getattr(contract, name), value) for name, value in robot_terms(meaning.robot).items()]
+            robot = robot_terms(meaning.robot).items()
+            # Which entries of the state it reads is a matter of its statistics, below.
+            terms += [(name, getattr(contract, name), value) for name, value in robot if name != "proprio_names"]
             terms.append(("cameras", sorted(contract.cameras), sorted(meaning.mapping.cameras)))
         for name, theirs, ours in terms:
             try:
@@ -77,10 +85,11 @@ class CheckpointCheck:
         if there and self.contract.instruction not in there:
             yield Finding(WARNING, CODE, f"instruction: {there}", f"{self.contract.instruction!r} in the checkpoint")
 
-    def _beyond(self, tally: Tally, dim: int, share: float) -> Finding:
+    def _beyond(self, tally: Tally, name: str, share: float) -> Finding:
+        dim, (lower, upper) = tally.names["state"].index(name), self.bounds(name)
         marks, column = tally.quantiles("state")[:, dim], tally.columns["state"][dim]
         found = f"{share:.1%} of the frames outside the checkpoint's q01 to q99, widened "
-        found += f"({self.lower[dim]:.4g} to {self.upper[dim]:.4g}); here {marks[1]:.4g} to {marks[3]:.4g}"
+        found += f"({lower:.4g} to {upper:.4g}); here {marks[1]:.4g} to {marks[3]:.4g}"
         severity, bound = ERROR, self._limits.norm_error
         if share <= bound:
             severity, bound = WARNING, self._limits.norm_warning

@@ -1,8 +1,9 @@
 """By how many steps the arm follows its actions: rows that were shifted against each other show as the wrong number.
 
 The correlation of actions with the movement in the steps around them has its peak at the lag of controller and arm,
-a step or two. A peak before the action is no arm: causes come first. A shift by a step or two the other way hides in
-the lag of a slow arm and cannot be told from it.
+a step or two. Slow changes, which look alike whatever the lag, are taken out of both first. A peak before the action is
+no arm: causes come first. A shift smaller than the arm's own lag, and one the other way, hide in it and cannot be told
+from it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from rlt_ros.data.check.view import POSITION, EpisodeView
 
 AROUND = 10
 """Steps before and after that are looked at, at most."""
-CLEAR, MARGIN = 0.25, 0.05
+SLOW = 6
+"""Steps on either side over which the mean is taken that counts as a slow change."""
+CLEAR, MARGIN = 0.2, 0.05
 """Correlation that a peak must have, and by how much it must stand above the best causal one."""
 TRANSLATION = ("dx", "dy", "dz")
 
@@ -47,7 +50,7 @@ def lag_sums(view: EpisodeView) -> LagSums | None:
         return None
     actions = view.action.of(TRANSLATION)[:-1]
     moves = np.diff(view.state.of(POSITION), axis=0)
-    actions, moves = actions - actions.mean(axis=0), moves - moves.mean(axis=0)
+    actions, moves = _quick(actions), _quick(moves)
     pairs = [_shifted(actions, moves, lag) for lag in range(-AROUND, AROUND + 1)]
     return LagSums(
         *(np.array(part) for part in zip(*((np.sum(a * m), np.sum(a * a), np.sum(m * m)) for a, m in pairs)))
@@ -68,6 +71,13 @@ def lag(sums: Sequence[LagSums | None], fps: float, limits: Limits) -> Iterator[
         yield Finding(ERROR, "shift", found, expected, column="action")
     elif strength > CLEAR and steps / fps > limits.lag_seconds:
         yield Finding(WARNING, "lag", found, f"{limits.lag_seconds:g} s at most", column="action")
+
+
+def _quick(values: np.ndarray) -> np.ndarray:
+    """Values (T, n) without their slow changes; the ends, where no mean is known, are cut off."""
+    kernel = np.full(2 * SLOW + 1, 1.0 / (2 * SLOW + 1))
+    slow = np.stack([np.convolve(column, kernel, mode="valid") for column in values.T], axis=1)
+    return values[SLOW:-SLOW] - slow
 
 
 def _shifted(actions: np.ndarray, moves: np.ndarray, lag: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ class Limits:
     frozen_rotation: float = 0.05  # rad; or turns further than this
     frozen_share: float = 0.1  # of the range of values; counts as moving where units are not known
     same_level: float = 0.2  # of 255; mean difference of two video frames that are the same picture
-    repeated_share: float = 0.3  # of an episode's frames that may repeat the picture before: a slow camera
+    repeated_share: float = 0.3  # of the frames while the arm moves that may repeat the picture before: a slow camera
     blank_contrast: float = 2.0  # of 255; standard deviation of a picture with nothing on it
     black_level: float = 8.0  # of 255; mean of a picture that is black
     swapped_ratio: float = 0.5  # cameras are swapped if that brings an episode nearer to the others by this factor

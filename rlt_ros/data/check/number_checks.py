@@ -15,8 +15,10 @@ from rlt_ros.data.lerobot.episode import Episode
 from rlt_ros.data.lerobot.mapping import STATE
 
 FORCE, TORQUE = ("fx", "fy", "fz"), ("tx", "ty", "tz")
-SLOW, SLOW_TURN = 2e-3, 2e-2
-"""m/s and rad/s, root mean square, below which velocities say nothing about units."""
+SLOW, SLOW_TURN = 0.01, 0.03
+"""m/s and rad/s below which a measured velocity may be noise."""
+ENOUGH = 5
+"""Frames faster than that from which units can be told."""
 
 
 def not_finite(episode: Episode) -> Iterator[Finding]:
@@ -52,7 +54,7 @@ def wild(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
 
 def jumps(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
     """Poses that follow each other faster than an arm moves; rotation vectors that wrap."""
-    if not view.has((*POSITION, *ROTATION)) or any(wild(view, limits)):
+    if not view.has((*POSITION, *ROTATION)) or any(wild(view, limits)) or any(units(view, limits)):
         return
     metres = np.linalg.norm(np.diff(view.state.of(POSITION), axis=0), axis=1)
     vectors = view.state.of(ROTATION)
@@ -73,18 +75,24 @@ def jumps(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
 
 def units(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
     """Measured velocities against the change of the pose: degrees or millimetres in one of them show here."""
+    if any(wild(view, limits)):
+        return
     for names, rates, slow in ((POSITION, VELOCITY, SLOW), (ROTATION, TURN, SLOW_TURN)):
         if not view.has((*names, *rates)):
             continue
         change = np.diff(view.state.of(names), axis=0) * view.fps
         measured = (view.state.of(rates)[1:] + view.state.of(rates)[:-1]) / 2
-        power = float(np.square(measured).mean())
-        slope = float((change * measured).mean() / power) if power > slow**2 else 1.0
-        size = float(np.sqrt(np.square(change).mean() / power)) if power > slow**2 else 1.0
-        if slope > limits.unit_factor or size < 1.0 / limits.unit_factor:
-            found = f"the pose changes {max(slope, size):.3g} times as fast as {' '.join(rates)} say"
+        factor = _factor(np.linalg.norm(change, axis=1), np.linalg.norm(measured, axis=1), slow)
+        if not 1.0 / limits.unit_factor <= factor <= limits.unit_factor:
+            found = f"the pose changes {factor:.3g} times as fast as {' '.join(rates)} say"
             expected = "about once; another unit in one of them?"
             yield Finding(ERROR, "unit", found, expected, view.index, None, view.state.column(names[0]))
+
+
+def _factor(change: np.ndarray, measured: np.ndarray, slow: float) -> float:
+    """How many times larger changes are than what was measured; 1 where too little moves to say."""
+    moving = measured > slow
+    return float(np.median(change[moving] / measured[moving])) if moving.sum() >= ENOUGH else 1.0
 
 
 def frozen_state(view: EpisodeView, limits: Limits) -> Iterator[Finding]:

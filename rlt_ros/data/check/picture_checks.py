@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -47,26 +48,42 @@ def frozen(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
 
 
 def repeated(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
-    """A camera that is slower than the frame rate of the dataset."""
+    """A camera that is slower than the frame rate of the dataset: it repeats pictures though the arm moves on."""
     for key, trace in view.cameras.items():
-        lengths = [stop - start - 1 for start, stop in still(trace, limits)]
-        share = sum(lengths) / max(1, len(trace))
-        brief = max(lengths, default=0) / view.fps <= limits.frozen_seconds
-        if share > limits.repeated_share and brief and moved(view, 0, len(trace), limits):
-            found = f"{share:.0%} of the frames repeat the picture before"
+        runs_of_same = still(trace, limits)
+        brief = max((stop - start - 1 for start, stop in runs_of_same), default=0) / view.fps <= limits.frozen_seconds
+        same = {k for start, stop in runs_of_same for k in range(start + 1, stop)}
+        if not brief or len(same) <= limits.repeated_share * len(trace):
+            continue
+        moving = _moving(view, len(trace), limits)
+        share = len(same & moving) / max(1, len(moving))
+        if share > limits.repeated_share:
+            found = f"{share:.0%} of the frames repeat the picture before though the arm moves"
             expected = f"at most {limits.repeated_share:.0%}; is the camera slower than {view.fps:g} fps?"
             yield Finding(WARNING, "repeated-pictures", found, expected, view.index, None, key)
 
 
+def _moving(view: EpisodeView, frames: int, limits: Limits) -> set[int]:
+    """Frames before which the arm moved at a speed at which a camera counts as frozen."""
+    share = 1.0 / max(1.0, limits.frozen_seconds * view.fps)
+    step = replace(
+        limits,
+        frozen_translation=share * limits.frozen_translation,
+        frozen_rotation=share * limits.frozen_rotation,
+        frozen_share=share * limits.frozen_share,
+    )
+    return {k for k in range(1, frames) if moved(view, k - 1, k + 1, step)}
+
+
 def still(trace: CameraTrace, limits: Limits) -> list[tuple[int, int]]:
-    """First and one past the last frame of every run of the same picture; blank ones do not count."""
+    """First and one past the last frame of every run of the same picture; blank ones are no run."""
     same = np.array(trace.same, dtype=bool) & ~trace.blank(limits)
     return [(start - 1, stop) for start, stop in runs(same)]
 
 
 def longest_still(trace: CameraTrace, limits: Limits) -> int:
     """Frames of the longest run of the same picture."""
-    return max((stop - start for start, stop in still(trace, limits)), default=0)
+    return max((stop - start for start, stop in still(trace, limits)), default=min(1, len(trace)))
 
 
 def same_cameras(view: EpisodeView, limits: Limits) -> Iterator[Finding]:

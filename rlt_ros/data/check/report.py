@@ -51,8 +51,9 @@ def to_dict(survey: Survey) -> dict[str, Any]:
 def _head(survey: Survey) -> Iterator[str]:
     reader = survey.reader
     seconds = reader.frames / reader.fps
-    yield f"{reader.root}: LeRobot {reader.version}, {_count(len(reader), 'episode')}, {reader.frames} frames at "
-    yield f"  {reader.fps:g} fps ({seconds:.0f} s, {seconds / 60:.1f} min)"
+    yield f"{reader.root}: LeRobot {reader.version}"
+    size = f"{_count(len(reader), 'episode')}, {reader.frames} frames"
+    yield f"  {size} at {reader.fps:g} fps: {seconds / 60:.1f} minutes"
     for key in cameras(reader.features):
         height, width, _ = picture_shape(reader.features[key])
         yield f"  {key}: {reader.features[key]['dtype']}, {width} x {height}"

@@ -16,6 +16,9 @@ MUST_MOVE = ("x", "y", "z", "dx", "dy", "dz")
 MAY_REST = ("gripper_width", "gripper")
 """A task that only holds its part never moves them."""
 
+RARE = 0.2
+"""Share of the episodes in which something may be different and still be the exception."""
+
 
 def constant(tally: Tally, absent: tuple[str, ...]) -> Iterator[Finding]:
     """Dimensions that never change; absent: names of ours that the mapping says the dataset does not have."""
@@ -35,7 +38,7 @@ def constant_in_one(tally: Tally, limits: Limits) -> Iterator[Finding]:
         known = [episode for episode in tally.episodes if part in episode.spread]
         spread = np.stack([episode.spread[part] for episode in known])
         rests = spread <= limits.moving
-        suspicious = rests & (rests.sum(axis=0) <= 0.2 * len(known)) & (_longest(tally.names[part], spread) > 0)
+        suspicious = rests & (rests.sum(axis=0) <= RARE * len(known)) & (_longest(tally.names[part], spread) > 0)
         for row, dim in np.argwhere(suspicious):
             found = f"{_value(known[row], part, dim):.6g} in all {known[row].frames} frames"
             expected = f"a value that changes, as in {len(known) - rests[:, dim].sum()} of {len(known)} episodes"
@@ -60,9 +63,9 @@ def outliers(tally: Tally, limits: Limits) -> Iterator[Finding]:
 
 def gripper_others(tally: Tally, limits: Limits) -> Iterator[Finding]:
     """Episodes in which the gripper never changes, though it does in nearly all others (report D01)."""
-    known = [episode for episode in tally.episodes if episode.gripper is not None]
+    known = [e for e in tally.episodes if e.gripper is not None and e.frames >= limits.min_frames]
     never = [episode for episode in known if episode.gripper == 0]
-    if known and 0 < len(never) <= (1.0 - limits.gripper_others) * len(known):
+    if known and 0 < len(never) <= (1.0 - limits.gripper_others) * len(known) + 1e-9:
         expected = f"changes, as in {len(known) - len(never)} of {len(known)} episodes"
         for episode in never:
             yield Finding(ERROR, "gripper-never", "the command never changes", expected, episode.index)

@@ -92,7 +92,7 @@ def _episode(result: Survey, index: int, meaning: Meaning | None, limits: Limits
         episode = result.reader.episode(index)
     except DatasetError as error:
         if result.reader.episodes[index].data.is_file():
-            result.findings.append(Finding(ERROR, "unreadable", str(error), "", index, column="data"))
+            result.findings.append(Finding(ERROR, "table", str(error), "", index, column="data"))
         return []
     strange = list(number_checks.not_finite(episode))
     seen = view(episode, result.reader.fps, meaning, finite=not strange)
@@ -134,8 +134,10 @@ def _together(
     known = {(f.code, f.episode, f.column) for f in result.findings}
     yield from (f for f in meta_checks.picture_counts(reader) if (f.code, f.episode, f.column) not in known)
     yield from set_checks.constant(tally, meaning.mapping.state.absent if meaning else ())
-    for check in (set_checks.constant_in_one, set_checks.outliers, set_checks.gripper_others, set_checks.swapped):
+    for check in (set_checks.constant_in_one, set_checks.outliers, set_checks.swapped):
         yield from check(tally, limits)
+    lost = {finding.episode for finding in result.findings if finding.code == "gripper-labels"}
+    yield from (f for f in set_checks.gripper_others(tally, limits) if f.episode not in lost)
     yield from set_checks.twice(tally)
     yield from set_checks.outcomes(tally)
     yield from lag.lag([episode.lag for episode in tally.episodes], reader.fps, limits)
