@@ -8,17 +8,21 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from vla_conformance import CHECKS, example, what_is_saved_is_loaded
 from vla_server import Server, described, small_vla
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.frames import CloseCode
 from websockets.sync.client import connect
 
 from rlt_ros.vla.contract import VLAUnavailable
 from rlt_ros.vla.remote.client import RemoteVLA, load
-from rlt_ros.vla.remote.config import RemoteConfig
+from rlt_ros.vla.remote.config import ENCODINGS, RemoteConfig
 from rlt_ros.vla.remote.link import VLARefused
+from rlt_ros.vla.remote.pictures import encode
+from rlt_ros.vla.remote.service import LARGEST_BATCH, Service
 from rlt_ros.vla.remote.wire import PROTOCOL, pack, unpack
 
 SECRET = "a secret of the tests"
@@ -109,6 +113,27 @@ def test_a_strange_client_is_told_why_it_is_sent_away(server, hello):
         socket.send(hello)
         reply = unpack(socket.recv(timeout=5))
     assert reply["code"] == "refused" and reply["text"]
+
+
+def test_more_than_a_question_can_be_is_not_taken_in(server):
+    with connect(server.url, proxy=None) as socket:
+        socket.recv(timeout=5)
+        with pytest.raises(ConnectionClosed) as caught:
+            socket.send(bytes(8 * 2**20))
+            socket.recv(timeout=5)
+    assert caught.value.rcvd.code == CloseCode.MESSAGE_TOO_BIG
+
+
+def test_the_largest_question_fits():
+    service = Service(small_vla())
+    batch = example(service.vla, LARGEST_BATCH)  # noise, which compresses to more than it was
+    for encoding in ENCODINGS:
+        images = {name: encode(pictures, encoding) for name, pictures in batch.images.items()}
+        seeds = np.zeros(LARGEST_BATCH, np.uint64)
+        sent = pack(
+            "infer", images=images, proprio=batch.proprio, state=batch.state, seeds=seeds, instruction="x" * 999
+        )
+        assert len(sent) < service.largest_question
 
 
 def test_a_page_in_a_browser_is_no_client(server):
