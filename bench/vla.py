@@ -1,6 +1,6 @@
 """How long VLA passes take, here and over the network: one JSON line per measurement.
 
-    python -m bench.vla                             the tiny VLAs; a server with them and with answers of pi0.5's size
+    python -m bench.vla                             the tiny VLAs; a server with them, and with large answers
 python -m bench.vla --vla FILE --device cuda    a VLA that a YAML file describes (docs/vla.md)
 """
 

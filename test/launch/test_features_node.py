@@ -60,11 +60,12 @@ class FeaturesProcess:
         return self._publisher.get_subscription_count() > 0
 
     def end(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(20)
-        self.listener.close()
-        self._output.close()
-        return code
+        if not self._output.closed:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+            self.listener.close()
+            self._output.close()
+        return self.process.returncode
 
 
 @pytest.fixture()
@@ -80,11 +81,27 @@ def server(checkpoint: Path) -> Iterator[Server]:
     server.end()
 
 
+@pytest.fixture()
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., FeaturesProcess]:
+    """Starts nodes that end with the test, however it ends."""
+
+    def started(**parameters: object) -> FeaturesProcess:
+        node = FeaturesProcess(tmp_path / "log", **parameters)
+        request.addfinalizer(node.end)
+        return node
+
+    return started
+
+
 @pytest.mark.parametrize("lockstep", [False, True])
 def test_an_outage_of_the_server_means_no_features_and_then_features_again(
-    server: Server, checkpoint: Path, tmp_path: Path, lockstep: bool
+    server: Server,
+    checkpoint: Path,
+    start: Callable[..., FeaturesProcess],
+    lockstep: bool,
+    request: pytest.FixtureRequest,
 ) -> None:
-    node = FeaturesProcess(tmp_path / "log", checkpoint=checkpoint, vla_url=server.url, lockstep=lockstep, stride=1)
+    node = start(checkpoint=checkpoint, vla_url=server.url, lockstep=lockstep, stride=1)
     node.wait_for(node.connected, "subscription")
     node.observe(observation(1))
     node.wait_for(lambda: node.ids == [1], "features before the outage")
@@ -93,6 +110,7 @@ def test_an_outage_of_the_server_means_no_features_and_then_features_again(
     node.wait_for(lambda: "no features: " in node.log.read_text(), "the word about it")
     assert node.ids == [1]
     back = Server("--checkpoint", checkpoint, "--port", server.port)
+    request.addfinalizer(back.end)
     node.observe(observation(3))
     node.wait_for(lambda: sorted(node.ids) == [1, 2, 3], "features after the outage, those in between too")
     local = FeatureExtractor(load_stage1(checkpoint), seed=0)
@@ -105,11 +123,12 @@ def test_an_outage_of_the_server_means_no_features_and_then_features_again(
     assert "Traceback" not in node.log.read_text()
 
 
-def test_a_node_whose_server_has_another_vla_does_not_start(server: Server, tmp_path: Path) -> None:
+def test_a_node_whose_server_has_another_vla_does_not_start(
+    server: Server, tmp_path: Path, start: Callable[..., FeaturesProcess]
+) -> None:
     other = small_stage1(1)
     save_stage1(tmp_path / "other", other, {})
-    node = FeaturesProcess(tmp_path / "log", checkpoint=tmp_path / "other", vla_url=server.url)
+    node = start(checkpoint=tmp_path / "other", vla_url=server.url)
     assert node.process.wait(60) == 1
     text = node.log.read_text()
     assert other.vla.identity in text and small_stage1().vla.identity in text and "Traceback" not in text
-    node.end()

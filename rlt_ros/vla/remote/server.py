@@ -17,7 +17,7 @@ except ImportError as error:
 
 from rlt_ros.vla.remote.secret import proven
 from rlt_ros.vla.remote.service import Service
-from rlt_ros.vla.remote.wire import LARGEST, PROTOCOL, ProtocolError, field, pack, unpack
+from rlt_ros.vla.remote.wire import PROTOCOL, ProtocolError, field, pack, unpack
 
 GREETING = 5.0
 """Seconds that a client has for its hello."""
@@ -38,7 +38,8 @@ class VLAServer:
         """Serve until `stop` is set. port 0: any that is free. Raises OSError if it cannot be bound."""
         check_host(host, self._secret)
         # Only programs: a page in a browser names its origin and is refused.
-        options = {"origins": [None], "compression": None, "max_size": LARGEST, "close_timeout": 1.0}
+        options = {"origins": [None], "compression": None, "close_timeout": 1.0}
+        options["max_size"] = self._service.largest_question
         async with serve(self._client, host, port, ping_interval=10, ping_timeout=10, **options) as server:
             self._show(f"{self._service.terms.backend} VLA {self._service.terms.identity} at {address(server)}")
             await stop.wait()

@@ -23,6 +23,12 @@ class Service:
     def __init__(self, vla: VLA) -> None:
         self.vla, self.terms, self.latency = vla, Terms.of(vla), Latency()
 
+    @property
+    def largest_question(self) -> int:
+        """Bytes of the largest message that a client can have to send; whoever has not said hello can send no more."""
+        height, width = self.terms.image_size
+        return LARGEST_BATCH * len(self.terms.cameras) * height * width * 3 * 5 // 4 + 2**20
+
     def warm_up(self) -> None:
         """One pass on made-up input: the first one of a model is slow, and a client would give up on it."""
         terms = self.terms
