@@ -1,7 +1,7 @@
 """Record demonstrations into a LeRobot dataset; docs/collecting.md has the services that begin and label them.
 
-    ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50                       # simulated, scripted person
-    ros2 launch rlt_ros collect.launch.py out:=demos robot:=franka operator:=person     # a person at the arm
+ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50                       # simulated, scripted person
+ros2 launch rlt_ros collect.launch.py out:=demos robot:=franka operator:=person     # a person at the arm
 """
 
 from pathlib import Path
