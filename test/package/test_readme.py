@@ -17,7 +17,8 @@ RUN_BY = {
     "standalone/run rlt fast --moments 7,19 --eval-episodes 100 --dither 0.05,0.1,0.2,0.3 --expert --seed 1 --run-dir "
     "runs/fast": "test/loop/test_fast.py",
     "make test": ".ci/run",
-    "standalone/run ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50 keep_failures:=true": "test/launch/test_collect.py",
+    "standalone/run ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50 "
+    "keep_failures:=true": "test/launch/test_collect.py",
     "standalone/run rlt check-dataset demos --pictures demos-pictures": "test/data/test_check_dataset_cli.py",
     "standalone/run rlt stage1 --config config/stage1.yaml": "test/token/test_stage1_file.py",
     "standalone/run ros2 launch rlt_ros stage2.launch.py checkpoint:=runs/stage1": "test/launch/test_stage2.py",
