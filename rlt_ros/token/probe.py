@@ -10,7 +10,9 @@ RIDGE = 1e-3
 NEAR = 0.006
 """Metres from tip to hole, along the board, within which a frame counts."""
 LAST = 0.25
-"""Share of an episode's frames, the last ones, that count where nobody knows the hole."""
+"""Share of an episode's frames, the last ones that count, where nobody knows the hole."""
+AHEAD = 20
+"""Frames at the end of an episode from which the outcome is not told: a peg that is half in tells it by its height."""
 FOLDS = 4
 """Every so many-th episode is held out."""
 
@@ -61,14 +63,14 @@ def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float:
 
 
 def near_the_goal(offsets: np.ndarray | None, groups: np.ndarray) -> np.ndarray:
-    """Frames (N,) near the hole; where offsets are not known, the last quarter of each episode."""
-    if offsets is not None:
-        return np.hypot(offsets[:, 0], offsets[:, 1]) < NEAR
+    """Frames (N,) near the hole, `AHEAD` or more before an episode's end; where offsets are not known, the last quarter
+    of those.
+    """
     chosen = np.zeros(len(groups), dtype=bool)
     for episode in np.unique(groups):
-        rows = np.flatnonzero(groups == episode)
-        chosen[rows[-max(1, round(LAST * len(rows))) :]] = True
-    return chosen
+        rows = np.flatnonzero(groups == episode)[:-AHEAD]
+        chosen[rows if offsets is not None else rows[-max(1, round(LAST * len(rows))) :]] = True
+    return chosen if offsets is None else chosen & (np.hypot(offsets[:, 0], offsets[:, 1]) < NEAR)
 
 
 def _predicted(inputs: np.ndarray, targets: np.ndarray, seen: np.ndarray, held: np.ndarray) -> np.ndarray:

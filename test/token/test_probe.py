@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rlt_ros.token.probe import area_under_curve, near_the_goal, outcome_probe, probe
+from rlt_ros.token.probe import AHEAD, area_under_curve, near_the_goal, outcome_probe, probe
 
 
 @pytest.fixture
@@ -80,8 +80,11 @@ def test_the_area_under_the_curve_counts_ties_half():
     assert area_under_curve(np.array([2.0, 0.0, 1.0, 0.0]), positive) == 0.625
 
 
-def test_near_the_goal_is_near_the_hole_or_late_in_the_episode():
-    groups = np.array([0] * 8 + [1] * 2)
-    offsets = np.array([[0.01, 0.0]] * 5 + [[0.004, 0.004]] * 5)
-    assert near_the_goal(offsets, groups).tolist() == [False] * 5 + [True] * 5
-    assert np.flatnonzero(near_the_goal(None, groups)).tolist() == [6, 7, 9]
+def test_the_outcome_is_told_ahead_of_it_near_the_hole_or_late_in_the_episode():
+    groups = np.repeat([0, 1], [AHEAD + 4, AHEAD + 8])
+    offsets = np.where(np.arange(len(groups))[:, None] % 2, 0.001, 0.1) * np.ones((1, 2))
+    first, second = np.arange(4), AHEAD + 4 + np.arange(8)
+    near = [row for row in (*first, *second) if row % 2]
+    assert np.flatnonzero(near_the_goal(offsets, groups)).tolist() == near
+    assert np.flatnonzero(near_the_goal(None, groups)).tolist() == [first[-1], second[-2], second[-1]]
+    assert not near_the_goal(None, groups[:AHEAD]).any()
