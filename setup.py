@@ -27,6 +27,7 @@ setup(
         "learn": ["torch", "safetensors", "tensorboard"],
         "sim": ["mujoco"],
         "data": ["pyarrow", "av"],
+        "plots": ["matplotlib"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.

@@ -103,7 +103,7 @@ def frozen_state(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
     for start, stop in runs(same.all(axis=1)):
         seconds, asks = (stop - start) / view.fps, asked(view, start, stop, limits)
         if seconds > limits.frozen_seconds and asks:
-            found = f"the same for {stop - start + 1} frames ({seconds:.2f} s) while the actions {asks}"
+            found = f"the same for {stop - start + 1} frames ({seconds:.2f} s) while {asks}"
             severity = ERROR if view.meaning else WARNING
             expected = f"at most {limits.frozen_seconds:g} s"
             yield Finding(severity, "frozen-state", found, expected, view.index, start, STATE)
