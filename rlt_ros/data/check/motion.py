@@ -36,6 +36,8 @@ def asked(view: EpisodeView, start: int, stop: int, limits: Limits) -> str:
 
 def turns(vectors: np.ndarray, to_first: bool = False) -> np.ndarray:
     """Angles between rotations (T, 3), rad: to the one before (T - 1,), or to the first (T,)."""
+    if len(vectors) < 2:
+        return np.zeros(len(vectors) if to_first else 0)
     rotations = Rotation.from_rotvec(vectors)
     if to_first:
         return (rotations * rotations[0].inv()).magnitude()
