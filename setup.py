@@ -28,6 +28,7 @@ setup(
         "sim": ["mujoco"],
         "data": ["pyarrow", "av"],
         "bags": ["pyarrow", "av", "rosbags"],
+        "plots": ["matplotlib"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         "remote": ["msgpack>=1.0", "websockets>=15"],

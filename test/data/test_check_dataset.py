@@ -15,6 +15,7 @@ from rlt_ros.data.check.findings import ERROR, WARNING
 from rlt_ros.data.check.limits import Limits
 from rlt_ros.data.check.meaning import Meaning
 from rlt_ros.data.check.survey import survey
+from rlt_ros.data.lerobot.demonstrations import load
 from rlt_ros.data.lerobot.mapping import own_mapping
 from rlt_ros.data.lerobot.reader import DatasetReader
 
@@ -272,6 +273,24 @@ def test_raw_stamps_that_stand_still_are_found(tmp_path):
         ("stamp-order", 3, 10, "stamp"),
         ("stamp-gap", 3, 11, "stamp"),
     ]
+
+
+def test_an_episode_of_one_frame_is_short_and_nothing_else(tmp_path):
+    one = {n: getattr(SOUND[4], n)[:1] for n in ("proprio", "actions")}
+    pick.write(
+        tmp_path / "set", [*SOUND[:4], replace(SOUND[4], images={n: p[:1] for n, p in SOUND[4].images.items()}, **one)]
+    )
+    assert places(check(tmp_path / "set")) == [("short", 4, None, "")]
+
+
+def test_a_dataset_without_episodes_is_empty(tmp_path):
+    pick.write(tmp_path / "set", [])
+    assert places(check(tmp_path / "set")) == [("empty", None, None, "")]
+
+
+def test_what_passes_can_be_read_for_stage_1(written):
+    for kind in ("image", "video"):
+        assert len(list(load(written / kind, None, ROBOT, 16))) == len(SOUND)
 
 
 def test_both_values_are_told(written, tmp_path):

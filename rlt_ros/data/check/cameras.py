@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,8 +15,6 @@ THIN = 96
 """Pictures are thinned to about this many pixels a side before they are compared."""
 SIDE = 16
 """Sides of the mean picture by which cameras are told apart."""
-SHOWN = 224
-"""Sides of pictures kept for the contact sheet, pixels, at most."""
 
 
 @dataclass
@@ -25,7 +22,7 @@ class CameraTrace:
     """What is known of a camera's pictures in an episode; the lists have an entry for every picture.
 
     level, contrast: mean and standard deviation, of 255. same: whether it is the picture before. small: thinned to
-    (SIDE, SIDE, 3), as bytes. kept: frame to picture, for people. error: why reading it ended early, or empty.
+    (SIDE, SIDE, 3), as bytes. error: why reading it ended early, or empty.
     """
 
     key: str
@@ -33,7 +30,6 @@ class CameraTrace:
     contrast: list[float] = field(default_factory=list)
     same: list[bool] = field(default_factory=list)
     small: list[bytes] = field(default_factory=list)
-    kept: dict[int, np.ndarray] = field(default_factory=dict)
     error: str = ""
     _sum: np.ndarray = field(default_factory=lambda: np.zeros((SIDE, SIDE, 3)))
 
@@ -62,15 +58,13 @@ class CameraTrace:
         return thin
 
 
-def trace(episode: Episode, key: str, limits: Limits, shown: Iterable[int] = ()) -> CameraTrace:
-    """Read a camera's pictures once. shown: frames whose pictures are kept for people."""
-    result, wanted, before = CameraTrace(key), set(shown), None
+def trace(episode: Episode, key: str, limits: Limits) -> CameraTrace:
+    """Read a camera's pictures once."""
+    result, before = CameraTrace(key), None
     tolerance = limits.same_level if episode.features[key]["dtype"] == "video" else 0.0
     try:
-        for step, rgb in enumerate(episode.pictures(key)):
+        for rgb in episode.pictures(key):
             before = result.add(rgb, before, tolerance)
-            if step in wanted:
-                result.kept[step] = _shown(rgb)
     except DatasetError as error:
         result.error = str(error)
     return result
@@ -80,11 +74,3 @@ def thinned(rgb: np.ndarray) -> np.ndarray:
     """Every n-th pixel, so that `THIN` remain a side; a copy."""
     step = max(1, max(rgb.shape[:2]) // THIN)
     return np.ascontiguousarray(rgb[::step, ::step])
-
-
-def _shown(rgb: np.ndarray) -> np.ndarray:
-    factor = SHOWN / max(rgb.shape[:2])
-    if factor >= 1.0:
-        return rgb.copy()
-    size = (round(rgb.shape[1] * factor), round(rgb.shape[0] * factor))
-    return cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)

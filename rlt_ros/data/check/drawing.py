@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rlt_ros.data.check.contact_sheet import contact_sheet
 from rlt_ros.data.check.ranges import ranges
 from rlt_ros.data.check.survey import Survey
+from rlt_ros.data.lerobot.features import cameras
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +21,8 @@ DOTS = 110
 def draw(survey: Survey, folder: Path) -> Iterator[Path]:
     """Write `camera_<name>.png` and `ranges.png`; gives their paths. Raises ImportError naming the pip extra."""
     folder.mkdir(parents=True, exist_ok=True)
-    for key, episodes in survey.kept.items():
-        figure = contact_sheet(key, episodes, survey)
-        yield _saved(figure, folder / f"camera_{key.rsplit('.', 1)[-1]}.png")
+    for key in cameras(survey.reader.features):
+        yield _saved(contact_sheet(key, survey), folder / f"camera_{key.rsplit('.', 1)[-1]}.png")
     if survey.tally.columns:
         yield _saved(ranges(survey), folder / "ranges.png")
 

@@ -21,8 +21,8 @@ AROUND = 10
 """Steps before and after that are looked at, at most."""
 SLOW = 6
 """Steps on either side over which the mean is taken that counts as a slow change."""
-CLEAR, MARGIN = 0.2, 0.05
-"""Correlation that a peak must have, and by how much it must stand above the best causal one."""
+CLEAR, CHANCE, MARGIN = 0.15, 4.0, 0.05
+"""Correlation that a peak must have; standard deviations of chance that it must have; its height above others."""
 TRANSLATION = ("dx", "dy", "dz")
 
 
@@ -30,12 +30,14 @@ TRANSLATION = ("dx", "dy", "dz")
 class LagSums:
     """Sums over the frames of an episode that correlations are made of, one entry a lag from -AROUND to AROUND."""
 
+    frames: np.ndarray
     products: np.ndarray
     actions: np.ndarray
     moves: np.ndarray
 
     def __add__(self, other: LagSums) -> LagSums:
-        return LagSums(self.products + other.products, self.actions + other.actions, self.moves + other.moves)
+        frames = self.frames + other.frames
+        return LagSums(frames, self.products + other.products, self.actions + other.actions, self.moves + other.moves)
 
     @property
     def correlations(self) -> np.ndarray:
@@ -52,9 +54,8 @@ def lag_sums(view: EpisodeView) -> LagSums | None:
     moves = np.diff(view.state.of(POSITION), axis=0)
     actions, moves = _quick(actions), _quick(moves)
     pairs = [_shifted(actions, moves, lag) for lag in range(-AROUND, AROUND + 1)]
-    return LagSums(
-        *(np.array(part) for part in zip(*((np.sum(a * m), np.sum(a * a), np.sum(m * m)) for a, m in pairs)))
-    )
+    sums = [(len(a), np.sum(a * m), np.sum(a * a), np.sum(m * m)) for a, m in pairs]
+    return LagSums(*np.array(sums, dtype=np.float64).T)
 
 
 def lag(sums: Sequence[LagSums | None], fps: float, limits: Limits) -> Iterator[Finding]:
@@ -62,14 +63,17 @@ def lag(sums: Sequence[LagSums | None], fps: float, limits: Limits) -> Iterator[
     known = [part for part in sums if part is not None]
     if not known:
         return
-    correlations = sum(known[1:], start=known[0]).correlations
+    whole = sum(known[1:], start=known[0])
+    correlations = whole.correlations
     peak = int(np.argmax(correlations))
-    steps, strength = peak - AROUND, correlations[peak]
+    steps, strength, causal = peak - AROUND, correlations[peak], correlations[AROUND:].max()
+    if strength < max(CLEAR, CHANCE / np.sqrt(len(TRANSLATION) * whole.frames[peak])):
+        return
     found = f"the arm follows its actions by {steps} steps (correlation {strength:.2f})"
-    if strength > CLEAR and steps < 0 and strength > correlations[AROUND:].max() + MARGIN:
-        expected = f"0 steps or more (there {correlations[AROUND:].max():.2f}); rows of state and action are shifted"
+    if steps < 0 and strength > causal + MARGIN:
+        expected = f"0 steps or more (there {causal:.2f}); rows of state and action are shifted"
         yield Finding(ERROR, "shift", found, expected, column="action")
-    elif strength > CLEAR and steps / fps > limits.lag_seconds:
+    elif steps / fps > limits.lag_seconds:
         yield Finding(WARNING, "lag", found, f"{limits.lag_seconds:g} s at most", column="action")
 
 

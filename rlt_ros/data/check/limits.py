@@ -35,7 +35,7 @@ class Limits:
     moving: float = 1e-6  # standard deviation of a dimension that is not constant
     gripper_change: float = 0.3  # of the opening: a change of width that the action must have asked for
     gripper_others: float = 0.8  # share of episodes in which the gripper changes that makes one without suspicious
-    lag_seconds: float = 0.5  # s by which the arm may follow its actions
+    lag_seconds: float = 0.3  # s by which the arm may follow its actions
     quaternion_norm: float = 0.01  # by which the length of a quaternion may differ from 1
     stats_share: float = 0.01  # of the standard deviation by which statistics in meta/ may differ
     norm_margin: float = 0.5  # by which a checkpoint's q01 to q99 is widened, as a share of that range

@@ -99,11 +99,11 @@ def frozen_state(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
     """A state that stays the same to the last bit while the actions move the arm (report A06)."""
     if view.state is None or view.action is None:
         return
-    same = (np.diff(view.episode.arrays.get(STATE, view.state.values), axis=0) == 0).reshape(len(view) - 1, -1)
-    for start, stop in runs(same.all(axis=1)):
+    values = view.episode.arrays.get(STATE, view.state.values).reshape(len(view), -1)
+    for start, stop in runs((np.diff(values, axis=0) == 0).all(axis=1)):
         seconds, asks = (stop - start) / view.fps, asked(view, start, stop, limits)
         if seconds > limits.frozen_seconds and asks:
-            found = f"the same for {stop - start + 1} frames ({seconds:.2f} s) while the actions {asks}"
+            found = f"the same for {stop - start + 1} frames ({seconds:.2f} s) while {asks}"
             severity = ERROR if view.meaning else WARNING
             expected = f"at most {limits.frozen_seconds:g} s"
             yield Finding(severity, "frozen-state", found, expected, view.index, start, STATE)

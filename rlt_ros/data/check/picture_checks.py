@@ -41,7 +41,7 @@ def frozen(view: EpisodeView, limits: Limits) -> Iterator[Finding]:
         for start, stop in still(trace, limits):
             seconds, moves = (stop - start - 1) / view.fps, moved(view, start, stop, limits)
             if seconds > limits.frozen_seconds and moves:
-                found = f"the same picture for {stop - start} frames ({seconds:.2f} s) while state values {moves}"
+                found = f"the same picture for {stop - start} frames ({seconds:.2f} s) while {moves}"
                 severity, expected = ERROR if view.meaning else WARNING, f"at most {limits.frozen_seconds:g} s"
                 yield Finding(severity, "frozen-camera", found, expected, view.index, start, key)
                 break

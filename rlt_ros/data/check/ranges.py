@@ -52,7 +52,14 @@ def _panel(axes: Axes, survey: Survey, part: str, dim: int) -> None:
     width = max(0.8, min(6.0, 120.0 / len(known)))
     axes.vlines(numbers, low, high, colors=colors, lw=max(0.5, width / 5))
     axes.vlines(numbers, q01, q99, colors=colors, lw=width)
-    axes.scatter(numbers, middle, s=min(14.0, 3 * width), color="black", lw=0, zorder=3)
+    axes.scatter(
+        numbers,
+        middle,
+        s=min(14.0, 3 * width),
+        color=["black" if color == PLAIN else WRONG for color in colors],
+        lw=0,
+        zorder=3,
+    )
     if whole[0] == whole[-1]:
         axes.text(0.5, 0.7, "constant", ha="center", fontsize=9, color="#555555", transform=axes.transAxes)
     _norm_lines(axes, survey, part, dim)

@@ -35,7 +35,9 @@ def constant(tally: Tally, absent: tuple[str, ...]) -> Iterator[Finding]:
 def constant_in_one(tally: Tally, limits: Limits) -> Iterator[Finding]:
     """A dimension that stands still in an episode, though it moves in nearly all others: a sensor dropped out."""
     for part, columns in tally.columns.items():
-        known = [episode for episode in tally.episodes if part in episode.spread]
+        known = [e for e in tally.episodes if part in e.spread and e.frames >= limits.min_frames]
+        if not known:
+            continue
         spread = np.stack([episode.spread[part] for episode in known])
         rests = spread <= limits.moving
         suspicious = rests & (rests.sum(axis=0) <= RARE * len(known)) & (_longest(tally.names[part], spread) > 0)

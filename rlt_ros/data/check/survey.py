@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
 from rlt_ros.data.check import (
     gripper_checks,
     lag,
@@ -48,19 +46,16 @@ EPISODE_CHECKS: tuple[Callable[[EpisodeView, Limits], Iterator[Finding]], ...] =
     picture_checks.repeated,
     picture_checks.same_cameras,
 )
-SHOWN_EPISODES = 6
-"""Episodes on a contact sheet, spread over the dataset."""
 
 
 @dataclass
 class Survey:
-    """What was found. kept: pictures for people by camera and episode, frame to picture."""
+    """What was found. checkpoint: None where none was named. pictures: whether they were decoded."""
 
     reader: DatasetReader
     findings: list[Finding] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     checkpoint: CheckpointCheck | None = None
-    kept: dict[str, dict[int, dict[int, np.ndarray]]] = field(default_factory=dict)
     pictures: bool = True
 
 
@@ -96,7 +91,7 @@ def _episode(result: Survey, index: int, meaning: Meaning | None, limits: Limits
         return []
     strange = list(number_checks.not_finite(episode))
     seen = view(episode, result.reader.fps, meaning, finite=not strange)
-    seen.cameras = _traces(result, episode, limits) if result.pictures else {}
+    seen.cameras = _traces(episode, limits) if result.pictures else {}
     result.findings += [*strange, *seen.problems, *meta_checks.tasks(episode)]
     for check in EPISODE_CHECKS:
         result.findings += check(seen, limits)
@@ -106,21 +101,11 @@ def _episode(result: Survey, index: int, meaning: Meaning | None, limits: Limits
     return [] if strange else [_stats(episode)]
 
 
-def _traces(result: Survey, episode: Episode, limits: Limits) -> dict[str, CameraTrace]:
+def _traces(episode: Episode, limits: Limits) -> dict[str, CameraTrace]:
     """A file that is not there was reported when the files were looked for."""
-    traces = {}
-    shown = {0, len(episode) // 2, len(episode) - 1} if episode.index in _shown(len(result.reader)) else set()
-    for key in cameras(episode.features):
-        span = episode.record.videos.get(key)
-        if span is None or span.path.is_file():
-            traces[key] = trace(episode, key, limits, shown)
-            if shown:
-                result.kept.setdefault(key, {})[episode.index] = traces[key].kept
-    return traces
-
-
-def _shown(episodes: int) -> set[int]:
-    return set(np.linspace(0, episodes - 1, min(episodes, SHOWN_EPISODES)).round().astype(int).tolist())
+    spans = episode.record.videos
+    there = [key for key in cameras(episode.features) if key not in spans or spans[key].path.is_file()]
+    return {key: trace(episode, key, limits) for key in there}
 
 
 def _stats(episode: Episode) -> dict[str, Stats]:
