@@ -49,7 +49,7 @@ class FeaturesProcess:
         self.listener.spin(0.01)
         return [features.id for features in self.listener.received["/rlt/features"]]
 
-    def wait_for(self, what: Callable[[], bool], why: str, seconds: float = 30.0) -> None:
+    def wait_for(self, what: Callable[[], bool], why: str, seconds: float = 180.0) -> None:
         until = time.monotonic() + seconds
         while not what():
             assert self.process.poll() is None, self.log.read_text()
@@ -62,7 +62,7 @@ class FeaturesProcess:
     def end(self) -> int:
         if not self._output.closed:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+            self.process.wait(120)
             self.listener.close()
             self._output.close()
         return self.process.returncode
@@ -129,6 +129,6 @@ def test_a_node_whose_server_has_another_vla_does_not_start(
     other = small_stage1(1)
     save_stage1(tmp_path / "other", other, {})
     node = start(checkpoint=tmp_path / "other", vla_url=server.url)
-    assert node.process.wait(60) == 1
+    assert node.process.wait(180) == 1
     text = node.log.read_text()
     assert other.vla.identity in text and small_stage1().vla.identity in text and "Traceback" not in text

@@ -181,7 +181,7 @@ def test_nobody_gets_in_without_the_secret(description, tmp_path, monkeypatch, s
 
 def refused(*arguments):
     command = [sys.executable, "-m", "rlt_ros", "serve-vla", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     return done.stderr
 
@@ -213,7 +213,7 @@ def test_a_signal_ends_the_server_cleanly_and_it_reports_its_passes(description,
         vla.infer(example(vla, 1), [1])
 
 
-def answers_again(vla, seconds=15.0):
+def answers_again(vla, seconds=120.0):
     """The first answer after an outage."""
     until = time.monotonic() + seconds
     while True:
@@ -245,7 +245,7 @@ def test_another_vla_on_the_same_port_is_not_taken_for_the_old_one(description, 
     server.end(signal.SIGKILL)
     other = small_vla(1)
     server = serve("--vla", described(other, folder / "other"), "--port", server.port)
-    until = time.monotonic() + 15.0
+    until = time.monotonic() + 120.0
     while True:
         with pytest.raises(VLAUnavailable) as caught:
             vla.infer(example(vla, 1), [1])

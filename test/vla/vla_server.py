@@ -70,4 +70,4 @@ class Server:
         if not self.process.stdout.closed:
             self.lines += self.process.stdout.readlines()
             self.process.stdout.close()
-        return self.process.wait(20)
+        return self.process.wait(120)
