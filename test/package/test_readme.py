@@ -26,7 +26,7 @@ RUN_BY = {
     "git clone <this repository> src/rlt_ros": "test/package/test_colcon.py",
     "rosdep install --from-paths src --ignore-src -y": None,  # rosdep needs its own index of a distribution
     "python3 -m venv --system-site-packages venv && . venv/bin/activate": "test/package/test_wheel.py",
-    "pip install -e 'src/rlt_ros[learn,sim]'": "test/package/test_wheel.py",
+    "pip install -e 'src/rlt_ros[learn,sim,data]'": "test/package/test_wheel.py",
     "colcon build && . install/setup.bash": "test/package/test_colcon.py",
     "ros2 launch rlt_ros stage2.launch.py": "test/launch/test_stage2.py",
 }
