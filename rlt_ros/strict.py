@@ -36,6 +36,11 @@ def build(cls: type[T], values: Mapping[str, Any], where: str) -> T:
 
 def load(cls: type[T], path: Path) -> T:
     """Build a dataclass from a YAML file."""
+    return build(cls, read_mapping(path), str(path))
+
+
+def read_mapping(path: Path) -> Mapping[str, Any]:
+    """The mapping in a YAML file. Raises ConfigError naming the file."""
     try:
         values = yaml.safe_load(path.read_text())
     except OSError as error:
@@ -44,7 +49,7 @@ def load(cls: type[T], path: Path) -> T:
         raise ConfigError(f"{path}: not YAML: {error}") from error
     if not isinstance(values, Mapping):
         raise ConfigError(f"{path}: expected a mapping, found {type(values).__name__}")
-    return build(cls, values, str(path))
+    return values
 
 
 def changed(base: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:

@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rlt_ros.loop.config import LoopConfig, RecordConfig
 from rlt_ros.loop.session import SessionConfig
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.sim.operator import OperatorConfig
-from rlt_ros.strict import ConfigError, build, value_of
+from rlt_ros.strict import ConfigError, build, read_mapping, value_of
 
 Values = dict[str, Any]
 
@@ -74,7 +72,7 @@ def from_arguments(arguments: Iterable[str]) -> dict[str, Values]:
 def from_file(path: Path) -> dict[str, Values]:
     """Parameters of learner, actor and teleop in a file of node parameters, as values by part. Raises ConfigError."""
     found: dict[str, Values] = {}
-    for key, section in _sections(path).items():
+    for key, section in read_mapping(path).items():
         node, where = key.rsplit("/", 1)[-1], f"{path}: {key}"
         if not isinstance(section, Mapping) or not isinstance(section.get("ros__parameters"), Mapping):
             raise ConfigError(f"{where}: expected a mapping with ros__parameters")
@@ -84,16 +82,6 @@ def from_file(path: Path) -> dict[str, Values]:
             elif node in NODES and name not in OF_NODES_ONLY - _names(NODES[node]):
                 _assign(found, name, value, NODES[node], where)
     return found
-
-
-def _sections(path: Path) -> Mapping[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(content, Mapping):
-        raise ConfigError(f"{path}: expected a mapping of nodes, found {type(content).__name__}")
-    return content
 
 
 def _assign(found: dict[str, Values], name: str, value: Any, parts: Iterable[str], where: str) -> None:

@@ -7,9 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from rlt_ros.strict import ConfigError
+from rlt_ros.strict import ConfigError, read_mapping
 from rlt_ros.vla.contract import VLA
 
 BACKENDS = {
@@ -43,12 +41,4 @@ def save_vla(vla: VLA, folder: Path) -> dict[str, Any]:
 
 def read_vla(path: Path, device: str = "cpu") -> VLA:
     """A VLA described by a YAML file; relative paths in it start from the file's directory. Errors as `load_vla`."""
-    try:
-        settings = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {error}") from error
-    if not isinstance(settings, Mapping):
-        raise ConfigError(f"{path}: expected a mapping, found {type(settings).__name__}")
-    return load_vla(settings, path.parent, str(path), device)
+    return load_vla(read_mapping(path), path.parent, str(path), device)

@@ -103,7 +103,7 @@ teleop:
         ("/**/learner:\n  ros__parameters: {utdd: 2}", "/**/learner: unknown setting 'utdd'"),
         ("/**/learner:\n  ros__parameters: {sigma: 0.1}", "/**/learner: unknown setting 'sigma'"),
         ("/**/learner: {utd: 2}", "expected a mapping with ros__parameters"),
-        ("[1, 2]", "expected a mapping of nodes"),
+        ("[1, 2]", "expected a mapping, found list"),
         (
             "/**/learner:\n  ros__parameters: {stride: 2}\n/**/actor:\n  ros__parameters: {stride: 1}",
             "stride is 1 here and 2 before",
