@@ -9,7 +9,7 @@ import numpy as np
 
 from rlt_ros.tensor import Tensor
 from rlt_ros.token.corpus import Corpus
-from rlt_ros.token.probe import near_the_goal, outcome_probe, probe
+from rlt_ros.token.probe import before_the_outcome, outcome_probe, probe
 
 VECTORS = {"z": "z", "untrained_z": "untrained z", "proprio": "proprio"}
 ROWS = {"mm": "hole offset, mm", "auc": "outcome, AUC"}
@@ -21,7 +21,7 @@ def probes(corpus: Corpus, encoded: Mapping[str, Tensor]) -> dict[str, float]:
     """How well each vector (N, F) of `VECTORS` tells hole and outcome; proprioception is added."""
     inputs = {name: z.numpy() for name, z in encoded.items()} | {"proprio": corpus.proprio}
     offset, groups = corpus.frames.offset, corpus.episode
-    counted = near_the_goal(offset, groups)
+    counted = before_the_outcome(offset, groups)
     found = {}
     for name, values in inputs.items():
         if offset is not None:

@@ -9,10 +9,10 @@ RIDGE = 1e-3
 """Weight of the penalty, a frame; inputs are standardised."""
 NEAR = 0.006
 """Metres from tip to hole, along the board, within which a frame counts."""
-LAST = 0.25
-"""Share of an episode's frames, the last ones that count, where nobody knows the hole."""
-AHEAD = 20
-"""Frames at the end of an episode from which the outcome is not told: a peg that is half in tells it by its height."""
+EARLY = 10
+"""Frames of an episode from which its outcome is told. Later ones tell it by themselves: a peg that is half in by its
+height, one that is stuck by how long it stays there.
+"""
 FOLDS = 4
 """Every so many-th episode is held out."""
 
@@ -62,15 +62,17 @@ def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float:
     return float((ranks - count * (count + 1) / 2) / (count * (len(positive) - count)))
 
 
-def near_the_goal(offsets: np.ndarray | None, groups: np.ndarray) -> np.ndarray:
-    """Frames (N,) near the hole, `AHEAD` or more before an episode's end; where offsets are not known, the last quarter
-    of those.
+def before_the_outcome(offsets: np.ndarray | None, groups: np.ndarray) -> np.ndarray:
+    """Frames (N,) that foretell: the first `EARLY` ones near the hole; where offsets are not known, those that follow
+    the first half of the shortest episode.
     """
+    near = np.ones(len(groups), bool) if offsets is None else np.hypot(offsets[:, 0], offsets[:, 1]) < NEAR
+    episodes = [np.flatnonzero(groups == episode) for episode in np.unique(groups)]
+    begin = min(len(rows) for rows in episodes) // 2 if offsets is None else 0
     chosen = np.zeros(len(groups), dtype=bool)
-    for episode in np.unique(groups):
-        rows = np.flatnonzero(groups == episode)[:-AHEAD]
-        chosen[rows if offsets is not None else rows[-max(1, round(LAST * len(rows))) :]] = True
-    return chosen if offsets is None else chosen & (np.hypot(offsets[:, 0], offsets[:, 1]) < NEAR)
+    for rows in episodes:
+        chosen[rows[near[rows]][begin : begin + EARLY]] = True
+    return chosen
 
 
 def _predicted(inputs: np.ndarray, targets: np.ndarray, seen: np.ndarray, held: np.ndarray) -> np.ndarray:

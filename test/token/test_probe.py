@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rlt_ros.token.probe import AHEAD, area_under_curve, near_the_goal, outcome_probe, probe
+from rlt_ros.token.probe import EARLY, area_under_curve, before_the_outcome, outcome_probe, probe
 
 
 @pytest.fixture
@@ -80,11 +80,14 @@ def test_the_area_under_the_curve_counts_ties_half():
     assert area_under_curve(np.array([2.0, 0.0, 1.0, 0.0]), positive) == 0.625
 
 
-def test_the_outcome_is_told_ahead_of_it_near_the_hole_or_late_in_the_episode():
-    groups = np.repeat([0, 1], [AHEAD + 4, AHEAD + 8])
-    offsets = np.where(np.arange(len(groups))[:, None] % 2, 0.001, 0.1) * np.ones((1, 2))
-    first, second = np.arange(4), AHEAD + 4 + np.arange(8)
-    near = [row for row in (*first, *second) if row % 2]
-    assert np.flatnonzero(near_the_goal(offsets, groups)).tolist() == near
-    assert np.flatnonzero(near_the_goal(None, groups)).tolist() == [first[-1], second[-2], second[-1]]
-    assert not near_the_goal(None, groups[:AHEAD]).any()
+def test_the_outcome_is_foretold_by_the_first_frames_near_the_hole():
+    groups = np.repeat([0, 1], [12, 40])
+    offsets = np.where(np.arange(52)[:, None] % 2, 0.001, 0.1) * np.ones((1, 2))
+    near = [*range(1, 12, 2), *range(13, 13 + 2 * EARLY, 2)]
+    assert np.flatnonzero(before_the_outcome(offsets, groups)).tolist() == near
+
+
+def test_without_offsets_it_is_foretold_at_the_same_place_of_every_episode():
+    groups = np.repeat([0, 1], [12, 40])
+    frames = [*range(6, 12), *range(12 + 6, 12 + 6 + EARLY)]
+    assert np.flatnonzero(before_the_outcome(None, groups)).tolist() == frames
