@@ -39,7 +39,7 @@ def run_stage1(
     recipe: kept with the metrics, so that it can be told later what the checkpoint was made from.
     """
     run = run or Run()
-    parts = start(config, seed, str(run.processes.device))
+    parts = start(config, robot, seed, str(run.processes.device))
     _refuse_stale_embeddings(config, run)
     recorded = record(config, robot, seed, parts.vla.image_size[0], run)
     episodes = recorded.episodes
@@ -68,7 +68,7 @@ def train(
 
     pictures: of all frames, where the episodes hold none.
     """
-    run, parts = run or Run(), parts or start(config, seed)
+    run, parts = run or Run(), parts or start(config, robot, seed)
     vla, token, untrained = parts.vla, parts.token, copy.deepcopy(parts.token)
     corpus = Corpus.of(episodes, config, vla, seed, parts.norm, pictures)
     if run.resumable:
