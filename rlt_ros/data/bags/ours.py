@@ -33,6 +33,7 @@ class OwnTopics:
     """
 
     receipt = False
+    following: frozenset[str] = frozenset()  # a step carries the stamp of its observation
 
     def __init__(self, bag: Bag, robot: RobotConfig, split: str = "phase", storage: str = "image") -> None:
         if split not in WAYS:
