@@ -95,7 +95,10 @@ class RecordingThread:
         """Why nothing can be recorded now, else empty. Space may be made on a disk; a failed writer stays failed."""
         if self._error:
             return self._error
-        free = shutil.disk_usage(self._folder).free
+        try:
+            free = shutil.disk_usage(self._folder).free
+        except OSError as error:  # a disk that was pulled out
+            return f"{self._folder}: {error.strerror}"
         if free < self._floor:
             return f"{free / MEGABYTE:.0f} MB free in {self._folder}; at least {self._floor / MEGABYTE:.0f} MB must be"
         return ""

@@ -66,9 +66,9 @@ def rebuild(file: Stage1File) -> tuple[Path, int]:
 
     if file.run.threads:
         torch.set_num_threads(file.run.threads)
-    config, run = file.learn, Run(config=file.run)
-    parts = start(config, file.seed, file.run.device)
-    recorded = record(config, load_robot(file.robot_config), file.seed, parts.vla.image_size[0], run)
+    config, run, robot = file.learn, Run(config=file.run), load_robot(file.robot_config)
+    parts = start(config, robot, file.seed, file.run.device)
+    recorded = record(config, robot, file.seed, parts.vla.image_size[0], run)
     corpus = Corpus.of(recorded.episodes, config, parts.vla, file.seed, parts.norm, recorded.pictures)
     identity = embedding_identity(parts.vla, corpus, config.instruction, config.embedding_dtype)
     progress = run.progress("embeddings", len(corpus))

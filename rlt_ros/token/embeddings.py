@@ -7,6 +7,7 @@ tokens-00000.safetensors   "tokens" (n, M, D) and "mask" bool (n, M) of the firs
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from rlt_ros.data.contract import compare
 from rlt_ros.files import remove, sync, written_aside
 from rlt_ros.tensor import Tensor, torch
 from rlt_ros.token.corpus import Corpus
-from rlt_ros.vla.contract import VLA, TokenKind
+from rlt_ros.vla.contract import VLA, TokenKind, VLAUnavailable
 
 FORMAT = 1
 IDENTITY = "identity.json"
@@ -27,6 +28,8 @@ FILE_BYTES = 2**28
 """Size of a file of tokens, about: read by mapping, so that training needs no more memory than the disk cache has."""
 BATCH = 64
 """Frames in one pass of the VLA."""
+PATIENCE, AGAIN = 120.0, 0.5
+"""Seconds for which a VLA on another machine may be away before hours of passes are given up, and between attempts."""
 
 Part = tuple[Tensor, Tensor]
 """Tokens (n, M, D) and mask bool (n, M) of consecutive frames."""
@@ -116,11 +119,14 @@ def embedding_identity(vla: VLA, corpus: Corpus, instruction: str, dtype: str) -
 def passes(
     vla: VLA, corpus: Corpus, instruction: str, after: Callable[[int], None] = lambda done: None
 ) -> Iterator[Part]:
-    """Tokens and mask of all frames, in their order, float32, on the processor; after: is told how many are done."""
+    """Tokens and mask of all frames, in their order, float32, on the processor; after: is told how many are done.
+
+    Raises VLAUnavailable where a VLA on another machine stays away.
+    """
     for start in range(0, len(corpus), BATCH):
         batch = corpus.batch(slice(start, start + BATCH), instruction)
         with torch.no_grad():
-            tokens, mask = _embedded(vla, batch)
+            tokens, mask = _patiently(vla, batch)
         yield tokens.float().cpu(), mask.cpu()
         after(min(start + BATCH, len(corpus)))
 
@@ -183,6 +189,17 @@ def _write_into(folder: Path, identity: Mapping[str, Any], parts: Iterator[Part]
         content = {"tokens": tokens.contiguous(), "mask": mask.contiguous()}
         save_file(content, folder / f"tokens-{number:05d}.safetensors")
     (folder / IDENTITY).write_text(json.dumps(dict(identity), indent=1) + "\n")
+
+
+def _patiently(vla: VLA, batch: Any) -> Part:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _embedded(vla, batch)
+        except VLAUnavailable:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(AGAIN)
 
 
 def _embedded(vla: VLA, batch: Any) -> Part:

@@ -50,6 +50,6 @@ def validate(objective: Objective, rows: Tensor, batch: int) -> dict[str, float]
     with torch.random.fork_rng(devices=[]):
         for part in rows.split(batch):
             losses = objective(part, draw)
-            total.add({name: float(loss) for name, loss in losses.items()})
+            total.add({name: float(loss) for name, loss in losses.items()}, weight=len(part))
     objective.train(before)
     return total.values()

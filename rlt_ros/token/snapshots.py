@@ -78,7 +78,8 @@ class Snapshots:
     def of(self, stage: str) -> list[Path]:
         """Those of a stage, oldest first."""
         named = re.compile(rf"{re.escape(stage)}-\d{{6,}}")
-        return sorted(path for path in self.folder.glob(f"{stage}-*") if named.fullmatch(path.name))
+        found = [path for path in self.folder.glob(f"{stage}-*") if named.fullmatch(path.name)]
+        return sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))
 
     def _write(self, path: Path, tensors: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
         content = {"format": FORMAT, "recipe": self._recipe} | values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from rlt_ros.robot.config import RobotConfig
 from rlt_ros.token.config import DatasetConfig, Stage1Config
 from rlt_ros.token.run import Run
 from rlt_ros.token.spool import Spool
+from rlt_ros.types import PROPRIO_NAMES
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def record(config: Stage1Config, robot: RobotConfig, seed: int, size: int, run: 
     Raises ValueError on a dataset that is unfit, ContractMismatch where it was recorded with another instruction.
     """
     if config.dataset.path:
-        source, total = _stored(config.dataset, robot, size), 0
+        source, total = _stored(config, robot, size), 0
     else:
         source, total = _simulated(config, robot, seed, size), config.demonstrations
     recorded = _gathered(_checked(source, config, run, total), run)
@@ -55,12 +56,26 @@ def _simulated(config: Stage1Config, robot: RobotConfig, seed: int, size: int) -
     return demonstrations(config, robot, seed, size)
 
 
-def _stored(config: DatasetConfig, robot: RobotConfig, size: int) -> Iterator[Demonstration]:
+def _stored(config: Stage1Config, robot: RobotConfig, size: int) -> Iterator[Demonstration]:
     from rlt_ros.data.lerobot.demonstrations import load
     from rlt_ros.data.lerobot.mapping import load_mapping
 
-    mapping = load_mapping(_path(config.mapping)) if config.mapping else None
-    return load(_path(config.path), mapping, robot, size)
+    dataset = config.dataset
+    mapping = load_mapping(_path(dataset.mapping)) if dataset.mapping else None
+    if mapping is not None:
+        _refuse_absent(mapping.state.absent, config, dataset.mapping)
+    return load(_path(dataset.path), mapping, robot, size)
+
+
+def _refuse_absent(absent: Sequence[str], config: Stage1Config, where: str) -> None:
+    """Zero in training and a real measurement on the robot, not scaled: the policy would act on what it never saw."""
+    names = config.proprio_names
+    if set(absent) & set(names):
+        left = [PROPRIO_NAMES.index(name) for name in names if name not in absent]
+        raise ValueError(
+            f"{where}: state.absent has {[name for name in names if name in absent]}, which VLA and agent would get; "
+            f"leave them out with state_indices: {left}"
+        )
 
 
 def _checked(episodes: Iterator[Demonstration], config: Stage1Config, run: Run, total: int) -> Iterator[Demonstration]:

@@ -16,6 +16,7 @@ from rlt_ros.data.demos import Demonstration
 from rlt_ros.data.norm import NormStats
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.tensor import nn
+from rlt_ros.token.agreement import agreement, doubts
 from rlt_ros.token.checkpoint import Stage1, freeze, save_stage1, token_identity
 from rlt_ros.token.config import Stage1Config
 from rlt_ros.token.corpus import Corpus
@@ -39,7 +40,7 @@ def run_stage1(
     recipe: kept with the metrics, so that it can be told later what the checkpoint was made from.
     """
     run = run or Run()
-    parts = start(config, seed, str(run.processes.device))
+    parts = start(config, robot, seed, str(run.processes.device))
     _refuse_stale_embeddings(config, run)
     recorded = record(config, robot, seed, parts.vla.image_size[0], run)
     episodes = recorded.episodes
@@ -68,12 +69,15 @@ def train(
 
     pictures: of all frames, where the episodes hold none.
     """
-    run, parts = run or Run(), parts or start(config, seed)
+    run, parts = run or Run(), parts or start(config, robot, seed)
     vla, token, untrained = parts.vla, parts.token, copy.deepcopy(parts.token)
     corpus = Corpus.of(episodes, config, vla, seed, parts.norm, pictures)
     if run.resumable:
         run.bind(data=corpus.identity, statistics=corpus.norm.hash, vla=vla.identity)
+    # Said before hours of training of the token, where the VLA will not change any more.
+    early = judged(vla, corpus, config, robot, run) if config.objective == "frozen" else None
     metrics, embeddings = learn(vla, token, corpus, config, seed, run)
+    metrics |= judged(vla, corpus, config, robot, run) if early is None else early
     metrics |= figures(token, untrained, embeddings, corpus)
     metrics |= {"frames": len(corpus), "validation_frames": len(corpus.validation)}
     return assembled(config, robot, corpus.norm, vla, token), metrics
@@ -110,6 +114,14 @@ def embed(vla: VLA, corpus: Corpus, config: Stage1Config, run: Run) -> Embedding
     run.processes.wait()
     check(path, identity)
     return OnDisk(path)
+
+
+def judged(vla: VLA, corpus: Corpus, config: Stage1Config, robot: RobotConfig, run: Run) -> dict[str, float]:
+    """How well the VLA's reference agrees with the demonstrations; doubts are said."""
+    found = agreement(vla, corpus, config.instruction, config.chunk, robot.gripper.hysteresis)
+    for line in doubts(found):
+        run.say(line)
+    return found
 
 
 def figures(token: RLToken, untrained: RLToken, embeddings: Embeddings, corpus: Corpus) -> dict[str, float]:

@@ -97,11 +97,13 @@ class Training:
         self.step, self.mean = values["step"], Mean(values["mean"])
 
     def _gradient(self, rows: Tensor) -> dict[str, float]:
-        parts, total = rows[self.processes.rank :: self.processes.count].chunk(self.config.accumulate), Mean()
-        for part in parts:
+        own = rows[self.processes.rank :: self.processes.count]
+        total = Mean()
+        for part in own.chunk(self.config.accumulate):
             losses = self._model(part, self._draw)
-            self.processes.backward(next(iter(losses.values())) / len(parts))
-            total.add(self.processes.mean(losses))
+            # The last part may be smaller than the others.
+            self.processes.backward(next(iter(losses.values())) * (len(part) / len(own)))
+            total.add(self.processes.mean(losses), weight=len(part))
         return total.values()
 
     def _generators(self) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], None]]]:
@@ -136,11 +138,11 @@ class Mean:
         self._sums: dict[str, float] = dict(state["sums"]) if state else {}
         self._count: int = state["count"] if state else 0
 
-    def add(self, values: Mapping[str, float]) -> None:
-        """One more set of numbers; always the same names."""
-        self._count += 1
+    def add(self, values: Mapping[str, float], weight: int = 1) -> None:
+        """One more set of numbers; always the same names. weight: how many it stands for."""
+        self._count += weight
         for name, value in values.items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
+            self._sums[name] = self._sums.get(name, 0.0) + weight * value
 
     def values(self) -> dict[str, float]:
         """The means; empty if nothing was added."""

@@ -39,6 +39,12 @@ class VLAInput:
     def __len__(self) -> int:
         return len(self.proprio)
 
+    def part(self, rows: slice) -> VLAInput:
+        """Some of the observations."""
+        images = {name: pictures[rows] for name, pictures in self.images.items()}
+        state = None if self.state is None else self.state[rows]
+        return VLAInput(images, self.proprio[rows], self.instruction, state)
+
     def check_seeds(self, seeds: Sequence[int]) -> None:
         """Raise ValueError unless there is one seed of 64 bit for each observation."""
         if len(seeds) != len(self):
@@ -53,10 +59,12 @@ class VLAInput:
         n = len(self.proprio)
         if self.proprio.shape != (n, proprio_dim):
             raise ValueError(f"proprio: shape {self.proprio.shape}; the model has (N, {proprio_dim})")
-        if not np.isfinite(self.proprio).all():
-            raise ValueError(f"proprio: not finite at {np.argwhere(~np.isfinite(self.proprio))[0].tolist()}")
         if self.state is not None and self.state.shape != self.proprio.shape:
             raise ValueError(f"state: shape {self.state.shape}; proprio has {self.proprio.shape}")
+        for name, values in {"proprio": self.proprio, "state": self.state}.items():
+            # Normalising clips infinity to a bound, so either may be finite without the other.
+            if values is not None and not np.isfinite(values).all():
+                raise ValueError(f"{name}: not finite at {np.argwhere(~np.isfinite(values))[0].tolist()}")
         for name, image in self.images.items():
             if image.shape != (n, *image_size, 3) or image.dtype != np.uint8:
                 raise ValueError(f"images[{name}]: {image.dtype} {image.shape}; expected uint8 {(n, *image_size, 3)}")

@@ -104,17 +104,24 @@ class Recording:
 
 
 def run(
-    phases: Iterable[tuple[int, int]], pause: int = 3, jitter: float = 0.0, missing: Iterable[tuple[str, int]] = ()
+    phases: Iterable[tuple[int, int]],
+    pause: int = 3,
+    jitter: float = 0.0,
+    missing: Iterable[tuple[str, int]] = (),
+    period: int = PERIOD,
+    ids_from: int = 1,
+    stamps_from: int = 1,
 ) -> Recording:
     """Our topics: phases of (steps, label), each after a reset and a pause.
 
     jitter: s, standard deviation of the stamps. missing: (observation | executed_step, id) that were not recorded.
+    period: ns between steps. ids_from, stamps_from: id of the first observation, and periods until its stamp.
     """
-    made, number, lost, rng = Recording(), 0, set(missing), np.random.default_rng(0)
+    made, number, lost, rng = Recording(), ids_from - 1, set(missing), np.random.default_rng(0)
     for phase_id, (steps, label) in enumerate(phases, 1):
         for place in range(pause + steps):
             number += 1
-            stamp = START + number * PERIOD + int(rng.normal(0.0, jitter) * 1e9)
+            stamp = START + (number - ids_from + stamps_from) * period + int(rng.normal(0.0, jitter) * 1e9)
             inside = place >= pause
             driver = RESET if place == 0 else HUMAN
             if ("observation", number) not in lost:
@@ -122,5 +129,5 @@ def run(
             if ("executed_step", number) not in lost:
                 answer = step(number, stamp, driver, phase_id if inside else 0, phase_id)
                 made.add("/rlt/executed_step", stamp + 9_000_000, answer)
-        made.add("/rlt/episode_event", stamp + 10_000_000, event(number + 1, stamp + PERIOD, phase_id, label))
+        made.add("/rlt/episode_event", stamp + 10_000_000, event(number + 1, stamp + period, phase_id, label))
     return made

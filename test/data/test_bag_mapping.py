@@ -85,6 +85,33 @@ def test_the_latest_sample_of_each_topic_before_each_tick(tmp_path: Path) -> Non
     assert len(names) == 6
 
 
+def test_an_action_is_the_command_that_followed_what_was_seen(tmp_path: Path) -> None:
+    """A command comes some milliseconds after the picture that it answers; the one before had led to that picture."""
+    recording = bags.Recording()
+    for number in range(40):
+        stamp = START + number * bags.PERIOD
+        recording.add(CAMERA, stamp + MS, message(CAMERA, number, 0.0, stamp))
+        recording.add(TARGET, stamp + 20 * MS, message(TARGET, number, number, stamp + 12 * MS))
+    bag, camera = recording.write(tmp_path / "bag"), {"topic": CAMERA}
+    target = {"topic": TARGET, "fields": ["pose.position"]}
+    for then, offset, late in ((True, "0.001", 0), (True, "0.040", 0), (False, "0.040", 1)):
+        features = {"observation.images.front": camera, "action": target | {"then": then}}
+        out = tmp_path / f"then_{then}_{offset}"
+        assert convert(bag, out, {"storage": "image", "features": features}, "--offset", offset) == 0
+        [episode] = DatasetReader(out)
+        seen = [int(rgb[0, 0, 0]) for rgb in episode.pictures("observation.images.front")]
+        assert len(seen) > 35 and (seen - episode.arrays["action"][:, 0] == late).all()
+
+
+def test_a_topic_is_taken_before_or_after_a_tick_and_not_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = {"topic": TARGET, "fields": ["pose.position"]}
+    features = {"observation.state": target, "action": target | {"then": True}}
+    assert convert(robot().write(tmp_path / "bag"), tmp_path / "out", {"features": features}) == 1
+    assert f"{TARGET} has then: true in one place and not in another" in capsys.readouterr().err
+
+
 def test_time_of_receipt_for_messages_without_a_usable_header(tmp_path: Path) -> None:
     bag = robot().write(tmp_path / "bag")
     assert convert(bag, tmp_path / "out", MAPPING | {"time": "receipt"}, "--offset", "0.0") == 0

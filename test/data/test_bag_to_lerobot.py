@@ -260,3 +260,64 @@ def test_an_error_while_frames_are_written_leaves_nothing(tmp_path: Path, capsys
             recording.messages[index] = (topic, receipt, message)
     error = refused(recording.write(tmp_path / "bag"), tmp_path / "out", capsys)
     assert "observation.images.front" in error and "(20, 20, 3)" in error
+
+
+def test_a_grid_that_leaves_a_step_out_is_a_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = bags.run([(150, SUCCESS)], period=49_000_000)  # a clock that gains a period in 50 steps
+    error = refused(recording.write(tmp_path / "bag"), tmp_path / "out", capsys)
+    assert "observation 53 falls on 0 ticks of the grid instead of one" in error
+
+
+def test_a_grid_that_takes_a_step_twice_is_a_fault_whatever_age_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = bags.run([(150, SUCCESS)], period=51_000_000)
+    error = refused(recording.write(tmp_path / "bag"), tmp_path / "out", capsys, "--max-age", "1")
+    assert "falls on 2 ticks of the grid instead of one" in error
+
+
+@pytest.mark.parametrize("first, kept", [(DISCARD, "second"), (SUCCESS, "both")])
+def test_a_phase_keeps_its_label_when_a_restarted_teleop_counts_from_1_again(
+    tmp_path: Path, first: int, kept: str
+) -> None:
+    recording = bags.run([(8, first)])
+    recording.messages += bags.run([(6, SUCCESS)], ids_from=12, stamps_from=12).messages
+    dataset = converted(recording.write(tmp_path / "bag"), tmp_path / "out")
+    wanted = [list(range(4, 12)), list(range(15, 21))]
+    assert [ids(e) for e in dataset] == {"second": wanted[1:], "both": wanted}[kept]
+
+
+def test_a_discard_after_a_restart_takes_nothing_else_with_it(tmp_path: Path) -> None:
+    recording = bags.run([(8, SUCCESS)])
+    recording.messages += bags.run([(6, DISCARD)], ids_from=12, stamps_from=12).messages
+    [episode] = converted(recording.write(tmp_path / "bag"), tmp_path / "out")
+    assert ids(episode) == list(range(4, 12)) and episode.arrays["next.success"][-1]
+
+
+def test_a_phase_whose_teleop_died_does_not_get_the_label_of_the_next_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = bags.run([(8, SUCCESS)])
+    assert recording.messages.pop()[0] == "/rlt/episode_event"
+    recording.messages += bags.run([(6, SUCCESS)], ids_from=12, stamps_from=12).messages
+    [episode] = converted(recording.write(tmp_path / "bag"), tmp_path / "out")
+    assert ids(episode) == list(range(15, 21)) and "its phase has no label" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("split", ["phase", "episode", "run"])
+def test_both_runs_of_a_graph_that_was_restarted_are_kept(tmp_path: Path, split: str) -> None:
+    recording = bags.run([(8, SUCCESS)])
+    recording.messages += bags.run([(6, SUCCESS)], stamps_from=100).messages
+    dataset = converted(recording.write(tmp_path / "bag"), tmp_path / "out", "--split", split)
+    first = {"phase": 4, "episode": 2, "run": 1}[split]
+    assert [ids(e) for e in dataset] == [list(range(first, 12)), list(range(first, 10))]
+
+
+def test_a_restarted_simulator_whose_time_begins_again_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = bags.run([(8, SUCCESS)])
+    again = bags.run([(20, SUCCESS)], stamps_from=-2)
+    recording.messages += [(topic, receipt + 10**12, message) for topic, receipt, message in again.messages]
+    error = refused(recording.write(tmp_path / "bag"), tmp_path / "out", capsys)
+    assert "was a simulator restarted?" in error

@@ -42,6 +42,13 @@ def test_pictures_come_at_policy_resolution(root):
     np.testing.assert_array_equal(first.images["wrist"], want)
 
 
+def test_pictures_are_never_scaled_up(root):
+    """A camera on the robot gives sharp ones at that size: the policy would see what it was not trained on."""
+    there, wanted = f"{SIZE} x {SIZE}", f"{SIZE + 1} x {SIZE + 1}"
+    with pytest.raises(DatasetError, match=rf"pictures of {there} in observation\.images\.\w+, {wanted} wanted"):
+        next(load(root, None, ROBOT, SIZE + 1, skipped=print))
+
+
 def test_videos_come_back_alike(tmp_path):
     flat = [replace(d, images={n: np.full_like(p, 90 + 40 * d.id) for n, p in d.images.items()}) for d in EPISODES]
     own_dataset.write(tmp_path / "set", flat, video=True)

@@ -12,7 +12,7 @@ import small_dataset
 from samples import content
 from small_dataset import FRONT, WRIST
 
-from rlt_ros.data.lerobot import encoder
+from rlt_ros.data.lerobot import decoder, encoder
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.reader import DatasetReader
 
@@ -181,3 +181,15 @@ def test_an_unknown_task_episode_or_camera_is_named(root):
 def test_a_folder_that_is_no_dataset_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"info\.json: not the info\.json of a LeRobot dataset"):
         DatasetReader(tmp_path)
+
+
+def test_timestamps_of_an_hour_are_as_exact_as_a_float32_can_be(tmp_path):
+    """The table has them as float32, the video exactly: 1.6e-4 s apart after 4,096 s."""
+    fps, start = 3, 4100
+    video = encoder.VideoEncoder(tmp_path / "long.mp4", fps, 16, 16, "h264")
+    for step in range(fps * start + 10):
+        video.add(np.full((16, 16, 3), 20 * (step % 10), np.uint8))
+    video.close()
+    times = (np.arange(fps * start, fps * start + 10) / fps).astype(np.float32).tolist()
+    shown = [picture.mean() / 20 for picture in decoder.pictures_at(tmp_path / "long.mp4", times)]
+    assert np.allclose(shown, [step % 10 for step in range(fps * start, fps * start + 10)], atol=0.2)

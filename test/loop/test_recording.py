@@ -255,6 +255,18 @@ def test_below_the_floor_of_free_space_nothing_is_taken_until_there_is_room(
     check(out, THIRD)
 
 
+def test_a_disk_that_is_pulled_out_is_told_and_ends_nothing(out: Path) -> None:
+    collector = started(out)
+    give(collector.joiner, stream(PHASES[:1]))
+    settled(collector, 1)
+    out.rename(out.with_name("elsewhere"))
+    _, warned = collector.poll()
+    assert any("NOT RECORDING" in line and str(out) in line for line in warned)
+    assert str(out) in collector.status.failure
+    assert collector.joiner.take is None and collector.close(WITHIN)
+    check(out.with_name("elsewhere"), FIRST)
+
+
 def test_a_frame_that_does_not_fit_costs_its_demonstration_only(out: Path) -> None:
     collector = started(out)
     for message in stream(PHASES):

@@ -21,6 +21,7 @@ from rlt_ros.token.embeddings import (
     rewrite,
     write,
 )
+from rlt_ros.vla.contract import VLAUnavailable
 
 PROMPT = CONFIG.instruction
 
@@ -52,6 +53,34 @@ def test_what_is_stored_is_what_the_vla_gives(stored, vla, corpus):
     rows = torch.randperm(150, generator=torch.Generator().manual_seed(0))
     for found, wanted in zip(disk.of(rows), memory.of(rows)):
         assert torch.equal(found, wanted) and found.dtype == wanted.dtype
+
+
+class Flaky:
+    """A VLA on another machine that is away for some calls of every few."""
+
+    def __init__(self, vla, away):
+        self._vla, self._away, self.calls = vla, away, 0
+
+    def infer(self, batch, seeds):
+        self.calls += 1
+        if self.calls % 5 < self._away:
+            raise VLAUnavailable("ws://gpu: gone")
+        return self._vla.infer(batch, seeds)
+
+
+def test_an_outage_of_a_server_does_not_cost_the_passes_before_it(vla, corpus, monkeypatch):
+    monkeypatch.setattr(module, "AGAIN", 0.0)
+    monkeypatch.setattr(module, "BATCH", 16)
+    flaky = Flaky(vla, away=3)
+    want, got = ([part[0] for part in passes(each, corpus, PROMPT)] for each in (vla, flaky))
+    assert flaky.calls > len(want) and all(torch.equal(a, b) for a, b in zip(want, got, strict=True))
+
+
+def test_a_server_that_stays_away_is_given_up(vla, corpus, monkeypatch):
+    monkeypatch.setattr(module, "AGAIN", 0.0)
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    with pytest.raises(VLAUnavailable, match="gone"):
+        list(passes(Flaky(vla, away=5), corpus, PROMPT))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

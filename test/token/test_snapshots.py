@@ -34,6 +34,14 @@ def test_older_ones_go_when_a_newer_one_is_whole(snapshots, tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+def test_the_newest_of_a_long_training_stays(snapshots):
+    """A million has a digit more than the names are padded to."""
+    for step in (999_000, 1_000_000, 1_001_000):
+        save(snapshots, step)
+    assert snapshots.newest("vla")[1] == {"step": 1_001_000}
+    assert [path.name for path in snapshots.of("vla")] == ["vla-1000000", "vla-1001000"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from stage1_example import CONFIG, episodes_of, small_stage1
 
 from rlt_ros.data.contract import ContractMismatch, read_contract
@@ -17,6 +18,7 @@ from rlt_ros.token.run import Run
 from rlt_ros.token.sources import record
 from rlt_ros.token.spool import Spool
 from rlt_ros.token.stage1 import run_stage1, train
+from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES
 
 FIT = FitConfig(steps=8, batch=8)
 SMALL = replace(CONFIG, demonstrations=4, fit_vla=FIT, fit_token=FIT)
@@ -107,3 +109,35 @@ def test_whole_episodes_are_held_back_and_the_seed_chooses():
     assert set(held_back(range(20), 0.2, 0)) == set(held_back(range(20), 0.2, 0)) != set(held_back(range(20), 0.2, 1))
     with pytest.raises(ValueError, match="validation 0.5 of 1 episodes leaves none"):
         held_back([7], 0.5, 0)
+
+
+def test_what_a_dataset_lacks_is_not_given_to_a_policy(dataset, tmp_path):
+    """Zero in training, a raw measurement on the robot: left out by name, or refused with the indices that are left."""
+    robot, forces = load_robot(), PROPRIO_NAMES[13:]
+    pose = robot.reference_pose
+    scale = {"translation_scale": robot.action_scale.translation, "rotation_scale": robot.action_scale.rotation}
+    content = {
+        "cameras": {name: f"observation.images.{name}" for name in robot.cameras},
+        "state": {
+            "pose": "reference",
+            "reference": [*pose.position, *pose.quaternion],
+            "elements": {name: f"observation.state/{name}" for name in PROPRIO_NAMES if name not in forces},
+            "absent": list(forces),
+        },
+        "action": {
+            "elements": [f"action/{name}" for name in ACTION_NAMES],
+            "convention": "delta",
+            "anchor": robot.anchor,
+            **scale,
+        },
+        "gripper": {"open": 1.0, "closed": -1.0},
+    }
+    path = tmp_path / "mapping.yaml"
+    path.write_text(yaml.safe_dump(content))
+    config = replace(of(dataset), dataset=DatasetConfig(str(dataset), str(path)))
+    with pytest.raises(ValueError) as caught:
+        record(config, robot, 0, 32, Run())
+    assert all(name in str(caught.value) for name in forces)
+    assert f"state_indices: {list(range(13))}" in str(caught.value)
+    left = replace(config, state_indices=tuple(range(13)))
+    assert len(record(left, robot, 0, 32, Run()).episodes) == 3

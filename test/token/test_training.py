@@ -173,6 +173,24 @@ def test_a_batch_that_cannot_be_shared_is_refused_with_both_numbers():
         Training(Line(), FIT, ROWS, 0, Three())
 
 
+@pytest.mark.parametrize("accumulate", [3, 4])
+def test_parts_of_another_size_count_by_their_frames(accumulate):
+    """10 frames in 4 parts are 3, 3, 3 and 1: that one must not weigh as much as three."""
+    config = replace(FIT, steps=5, batch=10)
+    whole, parts = (Line(noise=0.0, dropout=0.0, fit=config) for _ in range(2))
+    one = fit(whole, config, ROWS, 3)
+    other = fit(parts, replace(config, accumulate=accumulate), ROWS, 3)
+    assert one == pytest.approx(other, rel=1e-5)
+    for name, tensor in weights(whole).items():
+        torch.testing.assert_close(weights(parts)[name], tensor, rtol=1e-4, atol=1e-6)
+
+
+def test_validation_counts_frames_and_not_batches():
+    line = Line(noise=0.0, dropout=0.0)
+    rows = ROWS[:9]
+    assert validate(line, rows, 4)["loss"] == pytest.approx(validate(line, rows, 9)["loss"], rel=1e-5)
+
+
 @pytest.mark.parametrize("values", [{"steps": -1}, {"accumulate": 0}, {"batch": 2, "accumulate": 3}])
 def test_impossible_trainings_are_refused(values):
     with pytest.raises(ValueError, match="steps"):

@@ -22,8 +22,8 @@ from rlt_ros.vla.remote.client import RemoteVLA, load
 from rlt_ros.vla.remote.config import ENCODINGS, RemoteConfig
 from rlt_ros.vla.remote.link import VLARefused
 from rlt_ros.vla.remote.pictures import encode
-from rlt_ros.vla.remote.service import LARGEST_BATCH, Service
-from rlt_ros.vla.remote.wire import PROTOCOL, pack, unpack
+from rlt_ros.vla.remote.service import Service
+from rlt_ros.vla.remote.wire import LARGEST_BATCH, PROTOCOL, pack, unpack
 
 SECRET = "a secret of the tests"
 
@@ -146,6 +146,20 @@ def test_the_largest_question_fits():
             "infer", images=images, proprio=batch.proprio, state=batch.state, seeds=seeds, instruction="x" * 999
         )
         assert len(sent) < service.largest_question
+
+
+@pytest.mark.parametrize("count", [1, 7, LARGEST_BATCH + 3])
+def test_a_batch_whose_answer_would_be_too_large_is_asked_in_parts(server, monkeypatch, count):
+    """64 answers of pi0.5 are 484 MiB: what Stage 1 and `rlt cache` ask for at once."""
+    local = small_vla()
+    one = 4 * len(local.kinds) * local.width
+    monkeypatch.setattr("rlt_ros.vla.remote.link.LARGEST", 6 * one)
+    monkeypatch.setattr("rlt_ros.vla.remote.client.ANSWER", 3 * one, raising=False)
+    remote, batch, seeds = RemoteVLA(RemoteConfig(server.url)), example(local, count), list(range(count))
+    want, got = local.infer(batch, seeds), remote.infer(batch, seeds)
+    assert got.kinds == want.kinds
+    for field in ("tokens", "mask", "reference"):
+        torch.testing.assert_close(getattr(got, field), getattr(want, field), rtol=1e-5, atol=1e-5)
 
 
 def test_a_page_in_a_browser_is_no_client(server):

@@ -110,6 +110,7 @@ def test_a_longer_instruction_than_there_are_slots_is_refused(vla):
         (lambda b: replace(b, images=b.images | {"front": b.images["front"] / 255.0}), r"images\[front\]: float64"),
         (lambda b: replace(b, proprio=b.proprio[:, :18]), r"proprio: shape \(1, 18\); the model has \(N, 19\)"),
         (lambda b: replace(b, proprio=b.proprio * np.nan), "proprio: not finite"),
+        (lambda b: replace(b, state=np.full_like(b.proprio, np.inf)), "state: not finite"),
     ],
 )
 def test_a_wrong_input_is_refused_with_both_values(vla, change, message):

@@ -100,7 +100,7 @@ def survey(bag: Bag, layout: Layout, options: Options) -> Conversion:
 def _planned(
     layout: Layout, segment: Segment, timelines: dict[str, Timeline], rate: float, offset: float, max_age: float
 ) -> Episode:
-    episode = plan_episode(segment, timelines, rate, offset, max_age)
+    episode = plan_episode(segment, timelines, rate, offset, max_age, layout.following, layout.pace)
     return episode if episode.faults else replace(episode, faults=layout.faults(episode, timelines))
 
 

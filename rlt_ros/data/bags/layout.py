@@ -18,14 +18,16 @@ class Layout(Protocol):
     """Topics to frames.
 
     topics: those whose latest messages make a frame. stamp_columns: column for the raw stamps of a topic. watched:
-    further topics, which say where episodes begin and end. pace: the topic that the grid follows. max_age: s, the limit
-    where none is asked for. receipt: time is when a message was recorded, not the stamp in its header. rate: Hz, the
-    only one at which its frames keep their meaning, 0 for any.
+    further topics, which say where episodes begin and end. pace: the topic that the grid follows. following: topics of
+    which the sample within a period after that of `pace` is taken. max_age: s, the limit where none is asked for.
+    receipt: time is when a message was recorded, not the stamp in its header. rate: Hz, the only one at which its
+    frames keep their meaning, 0 for any.
     """
 
     topics: tuple[str, ...]
     stamp_columns: dict[str, str]
     watched: tuple[str, ...]
+    following: frozenset[str]
     pace: str
     max_age: float
     receipt: bool

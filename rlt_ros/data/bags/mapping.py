@@ -28,6 +28,7 @@ class Part:
     topic: str
     fields: tuple[str, ...] = ()
     size: int = 0  # pixels, side of the centre square that a picture is cut and scaled to; 0: as it is
+    then: bool = False  # the latest sample within a period after that of `pace`: what was commanded on what was seen
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class MappingFile:
     features: dict[str, Any]
     time: str = "header"  # header: stamp in the message; receipt: when it was recorded
     max_age: float = 0.2  # s, a sample as old as that is a fault
-    pace: str = ""  # topic that the grid follows; empty: that of the first feature
+    pace: str = ""  # topic that the grid follows; empty: the first one without `then`
     storage: str = "video"  # of pictures: video or image
     episodes: SplitBy = SplitBy()
 
@@ -78,9 +79,11 @@ class MappedTopics:
         self._pictures = {name for name, parts in self._features.items() if self._is_picture(bag, name, parts)}
         self.topics = tuple(dict.fromkeys(part.topic for parts in self._features.values() for part in parts))
         self.stamp_columns = {topic: f"stamp.{topic.strip('/').replace('/', '.')}" for topic in self.topics}
-        self.pace = self._file.pace or self.topics[0]
-        if self.pace not in self.topics:
-            raise BagError(f"{path}: pace is {self.pace!r}; expected one of {', '.join(self.topics)}")
+        self.following = _following(path, self._features)
+        seen = [topic for topic in self.topics if topic not in self.following]
+        self.pace = self._file.pace or next(iter(seen), "")
+        if self.pace not in seen:
+            raise BagError(f"{path}: pace is {self.pace!r}; expected one of {', '.join(seen)} (without then: true)")
         split = self._file.episodes
         if split.topic:
             bag.require(split.topic)
@@ -165,6 +168,15 @@ class MappedTopics:
     def last(self, success: bool | None) -> dict[str, Any]:
         """Nothing: how an episode ended is not in the mapping."""
         return {}
+
+
+def _following(path: Path, features: Table[str, list[Part]]) -> frozenset[str]:
+    every = [part for parts in features.values() for part in parts]
+    following = frozenset(part.topic for part in every if part.then)
+    for part in every:
+        if part.topic in following and not part.then:
+            raise BagError(f"{path}: topic {part.topic} has then: true in one place and not in another")
+    return following
 
 
 def _stretches(marks: list[tuple[int, int]], end: int) -> list[Segment]:

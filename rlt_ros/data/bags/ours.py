@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
@@ -12,6 +13,7 @@ from rlt_ros.data.bags.bag import Bag, Raw
 from rlt_ros.data.bags.errors import BagError
 from rlt_ros.data.bags.layout import Values
 from rlt_ros.data.bags.plan import NAMED, Episode, Segment
+from rlt_ros.data.bags.stretches import Placed, Runs
 from rlt_ros.data.bags.timeline import Timeline
 from rlt_ros.data.bags.values import picture
 from rlt_ros.data.framing import step_features, step_frame
@@ -31,6 +33,7 @@ class OwnTopics:
     """
 
     receipt = False
+    following: frozenset[str] = frozenset()  # a step carries the stamp of its observation
 
     def __init__(self, bag: Bag, robot: RobotConfig, split: str = "phase", storage: str = "image") -> None:
         if split not in WAYS:
@@ -42,62 +45,62 @@ class OwnTopics:
         self.stamp_columns: dict[str, str] = {}  # a frame of ours has the stamp that both messages carry
         self.max_age = 1.0 / robot.control_rate
         self.rate = robot.control_rate  # actions are deltas per control step
+        self._runs = Runs()
         self._steps: list[ExecutedStep] = []
-        self._labels: dict[int, tuple[int, Label]] = {}
 
     def watch(self, bag: Bag, raw: Raw) -> None:
         """Remember steps, and labels by the number of their phase."""
         if raw.topic == self._step:
-            self._steps.append(_step(bag.message(raw), raw))
+            self._runs.step(_step(bag.message(raw), raw))
         elif raw.topic in self.watched:
             event = bag.message(raw)
-            self._labels[int(event.phase_id)] = (int(event.observation_id), Label(int(event.label)))
+            self._runs.event((int(event.phase_id), int(event.observation_id), Label(int(event.label))))
 
     def segments(self, timelines: Mapping[str, Timeline]) -> list[Segment]:
         """Stretches of steps that belong together."""
         period = round(1e9 / self._robot.control_rate)
-        steps = sorted({step.observation_id: step for step in self._steps}.values(), key=lambda s: s.observation_id)
-        groups = ((key, list(group)) for key, group in groupby(steps, self._key))
-        found = [self._segment(key, group, period) for key, group in groups if key is not None]
+        placed = self._runs.placed()
+        self._steps = [each.step for each in placed]
+        groups = ((key, list(group)) for key, group in groupby(placed, self._key))
+        found = [self._segment(key[-1], group, period) for key, group in groups if key is not None]
         if not found:
             what = {"phase": "no critical phase", "episode": "no episode", "run": "no executed step"}[self._split]
             raise BagError(f"{what} in {self._step}; --split says what becomes an episode: {', '.join(WAYS)}")
         return [segment for segment in found if segment is not None]
 
-    def _key(self, step: ExecutedStep) -> int | None:
+    def _key(self, placed: Placed) -> tuple[int, ...] | None:
+        """What all steps of a segment share, its number last."""
+        step = placed.step
         if self._split == "run":
-            return 0
+            return (placed.run,)
         if self._split == "episode":
-            return None if step.driver is Driver.RESET else step.episode
-        end, _ = self._labels.get(step.phase_id, (step.observation_id + 1, Label.NONE))
-        # A step at or after the label was executed before the word had reached the executor.
-        return step.phase_id if step.phase_id and step.observation_id < end else None
+            return None if step.driver is Driver.RESET else (placed.run, step.episode)
+        return (placed.run, placed.stretch, step.phase_id) if step.phase_id and not placed.after else None
 
-    def _segment(self, key: int, steps: list[ExecutedStep], period: int) -> Segment | None:
-        labels = {self._labels[s.phase_id][1] for s in steps if s.phase_id in self._labels}
+    def _segment(self, number: int, group: list[Placed], period: int) -> Segment | None:
+        labels = {placed.label for placed in group if placed.label is not None}
         if Label.DISCARD in labels and self._split != "run":
             return None
         success = Label.SUCCESS in labels if labels else None
-        return Segment(f"{self._split} {key}", steps[0].stamp, steps[-1].stamp + period, success)
+        start, end = group[0].step.stamp, group[-1].step.stamp + period
+        return Segment(f"{self._split} {number}", start, end, success)
 
     def faults(self, episode: Episode, timelines: Mapping[str, Timeline]) -> list[str]:
         """Steps that were not recorded, and frames whose step is not that of their observation."""
         segment = episode.segment
         if self._split == "phase" and self.watched and segment.success is None:
             return ["its phase has no label: it was interrupted"]
-        ids = sorted({s.observation_id for s in self._steps if segment.start <= s.stamp < segment.end})
+        steps = [s for s in self._steps if segment.start <= s.stamp < segment.end]
+        ids = sorted({s.observation_id for s in steps})
         lost = sorted(set(range(ids[0], ids[-1] + 1)) - set(ids)) if ids else []
         found = [f"{self._step}: the step of observation {number} was not recorded" for number in lost[:NAMED]]
         if len(lost) > NAMED:
             found.append(f"{self._step}: {len(lost) - NAMED} further steps were not recorded")
-        return found + self._unpaired(episode, timelines)
+        observed, done = (_picked(timelines[topic], episode.picks[topic]) for topic in self.topics)
+        return found + self._unpaired(observed, done) + _uneven(steps, done)
 
-    def _unpaired(self, episode: Episode, timelines: Mapping[str, Timeline]) -> list[str]:
+    def _unpaired(self, observed: np.ndarray, done: np.ndarray) -> list[str]:
         # An executed step carries the stamp of its observation.
-        observed, done = (
-            timelines[topic].stamps[np.searchsorted(timelines[topic].numbers, episode.picks[topic])]
-            for topic in self.topics
-        )
         wrong = np.flatnonzero(observed != done)
         found = [f"frame {i}: {self._observation} and {self._step} are of different moments" for i in wrong[:NAMED]]
         return found + ([f"{len(wrong) - NAMED} further frames like these"] if len(wrong) > NAMED else [])
@@ -118,6 +121,20 @@ class OwnTopics:
     def last(self, success: bool | None) -> dict[str, Any]:
         """As the collector's; an episode without a label is no success."""
         return outcome(bool(success))
+
+
+def _picked(timeline: Timeline, numbers: np.ndarray) -> np.ndarray:
+    """Stamps of messages, int64, ns."""
+    return timeline.stamps[np.searchsorted(timeline.numbers, numbers)]
+
+
+def _uneven(steps: Iterable[ExecutedStep], picked: np.ndarray) -> list[str]:
+    """Actions are deltas: with a step left out, or there twice, the frames lead elsewhere than the arm went."""
+    used = Counter(picked.tolist())
+    wrong = [(step.observation_id, used[step.stamp]) for step in steps if used[step.stamp] != 1]
+    found = [f"observation {number} falls on {count} ticks of the grid instead of one" for number, count in wrong]
+    more = [f"{len(wrong) - NAMED} further observations like these"] if len(wrong) > NAMED else []
+    return found[:NAMED] + more
 
 
 def _only(bag: Bag, kind: str) -> str:

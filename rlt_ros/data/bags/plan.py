@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,18 +46,28 @@ class Episode:
 
 
 def plan_episode(
-    segment: Segment, timelines: Mapping[str, Timeline], rate: float, offset: float, max_age: float
+    segment: Segment,
+    timelines: Mapping[str, Timeline],
+    rate: float,
+    offset: float,
+    max_age: float,
+    following: Collection[str] = (),
+    pace: str = "",
 ) -> Episode:
     """Latest message of every topic before each tick of a segment.
 
     rate: Hz. offset: s, of the first tick from the segment's start. max_age: s; a sample as old as that is a fault.
+    following: topics of which it is the latest within a period after the sample of the topic `pace`, and its age that
+    at the end of this period.
     """
     ticks = grid(segment.start, segment.end, rate, offset)
+    after = _at(timelines[pace].stamps, timelines[pace].latest(ticks)) + round(1e9 / rate) - 1 if following else ticks
     picks, ages, faults = {}, {}, []
     for topic, timeline in timelines.items():
-        latest = timeline.latest(ticks)
+        times = after if topic in following else ticks
+        latest = timeline.latest(times)
         known = latest != NOTHING
-        ages[topic] = np.where(known, (ticks - _at(timeline.stamps, latest)) / 1e9, np.nan)
+        ages[topic] = np.where(known, (times - _at(timeline.stamps, latest)) / 1e9, np.nan)
         picks[topic] = np.where(known, _at(timeline.numbers, latest), NOTHING)
         faults += _faults(topic, ticks, ages[topic], max_age)
     return Episode(segment, ticks, picks, ages, faults or ([] if len(ticks) else ["no tick falls into it"]))

@@ -14,7 +14,7 @@ from rlt_ros.data.lerobot.extras import av
 TOLERANCE = 1e-4
 """s, how far a picture may be from the time that the table has for it, bound included; LeRobot's default."""
 ROUNDING = 1e-6
-"""s, added to it: timestamps are float32 in the table and multiples of the stream's time base in the video."""
+"""s, added to it: times in a video are multiples of the stream's time base."""
 
 
 def pictures_at(path: Path, times: Sequence[float], tolerance: float = TOLERANCE) -> Iterator[np.ndarray]:
@@ -50,13 +50,15 @@ def _matched(path: Path, frames: Iterator, times: Sequence[float], tolerance: fl
     wanted, before = iter(times), None
     time = next(wanted)
     for frame in frames:
-        if frame.pts is None or frame.time < time - tolerance:
+        # Timestamps are float32 in the table: after an hour they are known to a quarter of a millisecond.
+        allowed = tolerance + float(np.spacing(np.float32(time)))
+        if frame.pts is None or frame.time < time - allowed:
             before = frame.time if frame.pts is not None else before
             continue
-        if frame.time > time + tolerance:
+        if frame.time > time + allowed:
             raise DatasetError(f"{path}: no picture at {time:.4f} s; the nearest are at {before} and {frame.time} s")
         picture = frame.to_ndarray(format="rgb24")
-        while time is not None and abs(frame.time - time) <= tolerance:
+        while time is not None and abs(frame.time - time) <= allowed:
             yield picture
             time = next(wanted, None)
         if time is None:

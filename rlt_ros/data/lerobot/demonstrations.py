@@ -13,7 +13,7 @@ from rlt_ros.data.lerobot.actions import ActionReader
 from rlt_ros.data.lerobot.decoder import TOLERANCE
 from rlt_ros.data.lerobot.episode import Episode
 from rlt_ros.data.lerobot.errors import DatasetError
-from rlt_ros.data.lerobot.features import cameras
+from rlt_ros.data.lerobot.features import cameras, picture_shape
 from rlt_ros.data.lerobot.mapping import DatasetMapping, own_mapping
 from rlt_ros.data.lerobot.reader import DatasetReader
 from rlt_ros.data.lerobot.state import StateReader
@@ -32,7 +32,8 @@ def load(
 
     mapping: None for a dataset that this package wrote. skipped: takes the reason why an episode was left out; without
     it the first unusable episode is an error. tolerance: s, of timestamps. What the whole dataset gets wrong (its
-    frame rate, scales, names, cameras, gripper) raises DatasetError, with both values, before the first episode.
+    frame rate, scales, names, cameras, picture size, gripper) raises DatasetError, with both values, before the first
+    episode.
     """
     source = DemonstrationSource(root, mapping, robot)
     return source.demonstrations(size, skipped, tolerance)
@@ -61,6 +62,7 @@ class DemonstrationSource:
         self, size: int, skipped: Callable[[str], None] | None = None, tolerance: float = TOLERANCE
     ) -> Iterator[Demonstration]:
         """See `load`."""
+        self._check_size(size)
         if skipped is None:
             self.reader.check_videos()
         for index in range(len(self.reader)):
@@ -84,6 +86,14 @@ class DemonstrationSource:
         for name, key in self.mapping.cameras.items():
             if key not in there:
                 raise DatasetError(f"camera {name}: no pictures {key!r} in the dataset; there are {there}")
+
+    def _check_size(self, size: int) -> None:
+        """Pictures that are scaled up are not those that the running robot's cameras give at that size."""
+        for name, key in self.mapping.cameras.items():
+            height, width, _ = picture_shape(self.reader.features[key])
+            if min(height, width) < size:
+                found = f"camera {name}: pictures of {width} x {height} in {key}, {size} x {size} wanted"
+                raise DatasetError(f"{found}; record larger ones (pictures:=full) or choose a smaller image_size")
 
     def _demonstration(self, episode: Episode, size: int, tolerance: float) -> Demonstration:
         episode.check_grid(self.reader.fps, tolerance)

@@ -16,7 +16,7 @@ from rlt_ros.vla.remote import pictures
 from rlt_ros.vla.remote.config import RemoteConfig
 from rlt_ros.vla.remote.link import Link
 from rlt_ros.vla.remote.secret import read_secret
-from rlt_ros.vla.remote.wire import ProtocolError, array
+from rlt_ros.vla.remote.wire import ANSWER, LARGEST_BATCH, ProtocolError, array
 
 
 class RemoteVLA:
@@ -34,6 +34,7 @@ class RemoteVLA:
         self.identity, self.cameras, self.image_size = terms.identity, terms.cameras, terms.image_size
         self.proprio_dim, self.horizon = terms.proprio_dim, terms.horizon
         self.action_dim, self.width = terms.action_dim, terms.width
+        self._lengths: dict[str, int] = {}  # by instruction, in tokens
 
     def token_kinds(self, instruction: str) -> tuple[TokenKind, ...]:
         """Kinds, asked of the server."""
@@ -43,6 +44,28 @@ class RemoteVLA:
         """Tokens and reference; see `vla.contract.VLA.infer`."""
         batch.check(self.cameras, self.image_size, self.proprio_dim)
         batch.check_seeds(seeds)
+        each = self._at_once(batch)
+        parts = [slice(start, start + each) for start in range(0, max(1, len(batch)), each)]
+        return _joined([self._ask(batch.part(rows), seeds[rows]) for rows in parts])
+
+    def save(self, folder: Path) -> dict[str, Any]:
+        """Nothing is written: the settings say where the server is and which VLA it must serve."""
+        return asdict(replace(self._link.config, identity=self.identity))
+
+    def close(self) -> None:
+        """Leave the server."""
+        self._link.close()
+
+    def _at_once(self, batch: VLAInput) -> int:
+        """Observations in a question, so that neither it nor its answer becomes too large."""
+        if len(batch) <= 1:
+            return 1
+        if batch.instruction not in self._lengths:
+            self._lengths[batch.instruction] = len(self.token_kinds(batch.instruction))
+        one = 4 * self.width * self._lengths[batch.instruction]
+        return max(1, min(LARGEST_BATCH, ANSWER // one))
+
+    def _ask(self, batch: VLAInput, seeds: Sequence[int]) -> VLAOutput:
         reply = self._link.ask(
             "infer",
             "output",
@@ -56,14 +79,6 @@ class RemoteVLA:
             return self._output(reply, len(batch))
         except ProtocolError as error:
             raise VLAUnavailable(f"{self._link.config.url}: {error}") from error
-
-    def save(self, folder: Path) -> dict[str, Any]:
-        """Nothing is written: the settings say where the server is and which VLA it must serve."""
-        return asdict(replace(self._link.config, identity=self.identity))
-
-    def close(self) -> None:
-        """Leave the server."""
-        self._link.close()
 
     def _output(self, reply: Mapping[str, Any], n: int) -> VLAOutput:
         kinds = _kinds(reply)
@@ -86,6 +101,14 @@ def _kinds(reply: Mapping[str, Any]) -> tuple[TokenKind, ...]:
         return tuple(TokenKind(int(n)) for n in array(reply, "kinds", "uint8", (None,)))
     except ValueError as error:
         raise VLAUnavailable(f"kinds: {error}") from error
+
+
+def _joined(parts: Sequence[VLAOutput]) -> VLAOutput:
+    if len(parts) == 1:
+        return parts[0]
+    tensors = (torch.cat([getattr(part, name) for part in parts]) for name in ("tokens", "mask", "reference"))
+    tokens, mask, reference = tensors
+    return VLAOutput(tokens, mask, parts[0].kinds, reference)
 
 
 def _tensor(values: np.ndarray) -> torch.Tensor:

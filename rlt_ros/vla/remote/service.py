@@ -12,9 +12,7 @@ import numpy as np
 from rlt_ros.vla.contract import VLA, VLAInput
 from rlt_ros.vla.latency import Latency
 from rlt_ros.vla.remote import pictures
-from rlt_ros.vla.remote.wire import ProtocolError, Terms, array, field, pack, unpack
-
-LARGEST_BATCH = 64
+from rlt_ros.vla.remote.wire import LARGEST_BATCH, ProtocolError, Terms, array, field, pack, unpack
 
 
 class Service:

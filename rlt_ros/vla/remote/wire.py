@@ -27,6 +27,11 @@ except ImportError as error:
 PROTOCOL = "rlt-vla/1"
 LARGEST = 256 * 2**20
 """Bytes of the largest message: a batch of 8 passes with 1,024 tokens of width 2,048 is 64 MiB."""
+LARGEST_BATCH = 64
+"""Observations in a question."""
+ANSWER = LARGEST // 8
+"""Bytes of the tokens in an answer, about, that a client asks for at once: a time-out is for one answer, and a pass
+over a dataset must not fail because 64 answers of pi0.5 are 484 MiB."""
 DTYPES = ("bool", "uint8", "float32", "uint64")
 CODES = ("input", "refused", "internal")
 """`input`: the batch does not fit, another may. `refused`: protocol or secret. `internal`: the server's own fault."""
