@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlt_ros.files import write_whole
-from rlt_ros.loop.session import Progress
+from rlt_ros.loop.session import DONE, PRACTICE, Progress
 from rlt_ros.rl.alarms import raised
 from rlt_ros.types import Driver
 
@@ -46,7 +46,9 @@ def status_line(progress: Progress, control_rate: float, actor: Any | None, lear
 
 def _stage(progress: Progress, control_rate: float) -> str:
     minutes = control_rate * 60.0
-    if progress.stage != "practice":
+    if progress.stage == DONE:
+        return "done, waiting for the learner's last figures and checkpoint"
+    if progress.stage != PRACTICE:
         return f"evaluating {TITLES.get(progress.stage, progress.stage)}"
     return f"practice {progress.practice_steps / minutes:.1f} of {progress.practice_total / minutes:.1f} min"
 

@@ -19,6 +19,11 @@ def test_without_alarms_the_line_ends_with_what_is_learned():
     assert line == "practice 2.0 of 7.0 min | episode 7 | last 20: 50 % | rows 300 | updates 1500"
 
 
+def test_the_end_is_not_called_an_evaluation():
+    line = status_line(Progress("done", 0, None, 8400, 8400), 20.0, None, None)
+    assert line.startswith("done, waiting for the learner") and "evaluating" not in line
+
+
 def test_raised_alarms_are_named():
     line = status_line(PROGRESS, 20.0, None, learner(alarm_q=0.0, alarm_copy=1.0, alarm_rows=1.0))
     assert line.endswith("| ALARM (the learner's log says more): copy, rows")
