@@ -4,6 +4,7 @@ ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50                   
 ros2 launch rlt_ros collect.launch.py out:=demos robot:=franka operator:=person     # a person at the arm
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
         )
 
     def vital(name: str, *parameters: dict, executable: str = "") -> Node:
-        return node(executable or name, name, *parameters, on_exit=Shutdown(reason=f"{name} has ended"))
+        return node(executable or name, name, *parameters, on_exit=end_of(name))
 
     nodes = [
         vital("observation"),
@@ -152,6 +153,17 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
     return GroupAction([LogInfo(msg=f"dataset {out}"), PushRosNamespace(argument["namespace"]), *nodes])
+
+
+def end_of(name: str) -> Callable[..., list]:
+    """The run ends with a node; one that failed makes the run fail, but for those that are only being shut down."""
+
+    def ended(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
+        if event.returncode != 0 and not context.is_shutdown:
+            raise RuntimeError(f"{name} failed with exit code {event.returncode}; its last lines say why")
+        return [Shutdown(reason=f"{name} has ended")]
+
+    return ended
 
 
 def end_of_recording(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited

@@ -4,6 +4,7 @@ ros2 launch rlt_ros stage2.launch.py                          # simulated Franka
 ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -112,8 +113,10 @@ def train_first(argument: dict[str, str], run_dir: Path) -> list:
     )
 
     def go_on(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
+        if context.is_shutdown:
+            return []
         if event.returncode != 0:
-            return [Shutdown(reason=f"stage1 failed with exit code {event.returncode}")]
+            raise RuntimeError(f"stage1 failed with exit code {event.returncode}; its last lines say why")
         return [run_nodes(argument, checkpoint, run_dir)]
 
     return [RegisterEventHandler(OnProcessExit(target_action=training, on_exit=go_on)), training]
@@ -152,7 +155,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         )
 
     def vital(name: str, *parameters: dict) -> Node:
-        return node(name, *parameters, on_exit=Shutdown(reason=f"{name} has ended"))
+        return node(name, *parameters, on_exit=end_of(name))
 
     nodes = [
         vital("observation"),
@@ -167,6 +170,17 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         nodes.insert(0, vital("sim", seed, task))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
+
+
+def end_of(name: str) -> Callable[..., list]:
+    """The run ends with a node; one that failed makes the run fail, but for those that are only being shut down."""
+
+    def ended(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
+        if event.returncode != 0 and not context.is_shutdown:
+            raise RuntimeError(f"{name} failed with exit code {event.returncode}; its last lines say why")
+        return [Shutdown(reason=f"{name} has ended")]
+
+    return ended
 
 
 def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rlt_ros.files import write_whole
-from rlt_ros.loop.session import Progress
+from rlt_ros.loop.session import DONE, PRACTICE, Progress
 from rlt_ros.rl.alarms import raised
 from rlt_ros.types import Driver
 
@@ -19,6 +20,22 @@ TITLES = {
     "final_with_noise": "learned actor with the exploration noise",
     "expert": "scripted expert",
 }
+
+
+class News:
+    """Which lines are worth printing: what is new, and after `again` seconds what still is so."""
+
+    def __init__(self, again: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._again, self._clock = again, clock
+        self._line, self._at = "", 0.0
+
+    def worth(self, line: str) -> bool:
+        """Whether to print it now."""
+        now = self._clock()
+        if line == self._line and now - self._at < self._again:
+            return False
+        self._line, self._at = line, now
+        return True
 
 
 def status_line(progress: Progress, control_rate: float, actor: Any | None, learner: Any | None) -> str:
@@ -46,7 +63,9 @@ def status_line(progress: Progress, control_rate: float, actor: Any | None, lear
 
 def _stage(progress: Progress, control_rate: float) -> str:
     minutes = control_rate * 60.0
-    if progress.stage != "practice":
+    if progress.stage == DONE:
+        return "done, waiting for the learner's last figures and checkpoint"
+    if progress.stage != PRACTICE:
         return f"evaluating {TITLES.get(progress.stage, progress.stage)}"
     return f"practice {progress.practice_steps / minutes:.1f} of {progress.practice_total / minutes:.1f} min"
 

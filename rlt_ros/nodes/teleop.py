@@ -8,7 +8,7 @@ from typing import Any
 from rlt_ros import msg, srv
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.phase import PhaseMachine
-from rlt_ros.loop.report import status_line
+from rlt_ros.loop.report import News, status_line
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.nodes import qos
@@ -28,7 +28,8 @@ MODES = {
     Mode.RESET: Request.RESET,
 }
 LABELS = (Request.BEGIN, Request.SUCCESS, Request.FAILURE, Request.DISCARD, Request.ABORT)
-STATUS_EVERY = 2.0
+STATUS_EVERY, STATUS_AGAIN = 2.0, 20.0
+"""Seconds between two looks at the status, and between two lines that say the same."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class TeleopNode(BaseNode):
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.create_service(srv.SetPolicyMode, "set_policy_mode", self._on_set_mode)
         self.create_service(srv.LabelEpisode, "label_episode", self._on_label)
+        self._news = News(STATUS_AGAIN)
         self.every(STATUS_EVERY, self._on_status)
 
     def _gate(self) -> tuple[bool, str]:
@@ -151,7 +153,9 @@ class TeleopNode(BaseNode):
         return seen.id == 1 or (done is not None and done.observation_id == seen.id - 1)
 
     def _on_status(self) -> None:
-        print(self.status_line(), flush=True)
+        line = self.status_line()
+        if self._news.worth(line):
+            print(line, flush=True)
 
     def status_line(self) -> str:
         """Where the session stands, for the terminal."""

@@ -43,9 +43,10 @@ def table(metrics: Mapping[str, float]) -> list[str]:
         lines.append(f"{text:<15}" + "".join(f"{_number(value):>14}" for value in values))
     times = times_below(metrics)
     verdict = "" if times >= LEAST else f"; expected at least {LEAST:g} times: z_rl says too little (docs/stage1.md)"
+    far = f"{times:.1f} times below" if times >= 1.0 else "above it"
     lines.append(
         f"reconstruction from z alone {metrics['z_alone']:.4g} a value, position mean "
-        f"{metrics['position_mean']:.4g}: {times:.1f} times below{verdict}"
+        f"{metrics['position_mean']:.4g}: {far}{verdict}"
     )
     return lines
 

@@ -108,9 +108,8 @@ class Following:
     def after(self, losses: Mapping[str, float], norm: float) -> None:
         """A step was made."""
         training, config = self._training, self._run.config
-        name, value = next(iter(losses.items()))
-        self._progress.update(training.step, f"{name} {value:.4f}")
-        warning = self._watch.see(value)
+        self._progress.update(training.step, _written(losses))
+        warning = self._watch.see(next(iter(losses.values())))
         if warning:
             self._run.say(f"warning: {warning}")
         if training.step % config.log_every == 0 or training.done:
@@ -122,8 +121,7 @@ class Following:
         """The losses on episodes that are not trained on."""
         for name, value in losses.items():
             self._run.point(f"val/{name}", value, self._training.step)
-        name, value = next(iter(losses.items()))
-        self._run.say(f"{self._stage} {self._training.step}: validation {name} {value:.4f}")
+        self._run.say(f"{self._stage} {self._training.step}: validation {_written(losses)}")
 
     def _draw(self, losses: Mapping[str, float], norm: float) -> None:
         own = {"grad_norm": norm, "learning_rate": self._training.rate}
@@ -162,3 +160,7 @@ class _Nowhere:
 
     def close(self) -> None:
         pass
+
+
+def _written(losses: Mapping[str, float]) -> str:
+    return " ".join(f"{name} {value:.4f}" for name, value in losses.items())

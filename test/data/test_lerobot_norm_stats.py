@@ -43,7 +43,9 @@ def test_the_statistics_are_those_of_all_frames(root, capsys):
     actions = np.concatenate([d.actions for d in EPISODES]).astype(np.float64)
     np.testing.assert_array_equal(norm.action.q99, np.quantile(actions, 0.99, axis=0))
     assert (norm.episodes, norm.frames, norm.action.names) == (3, 18, ACTION_NAMES)
-    assert norm.dataset == hash_of(root) and norm.dataset in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert norm.dataset == hash_of(root) and norm.dataset in told
+    assert told.count("\nstate/rx ") == told.count("\naction/rx ") == 1
 
 
 def test_several_datasets_count_as_their_union(root, tmp_path, capsys):

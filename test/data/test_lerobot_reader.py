@@ -178,9 +178,17 @@ def test_an_unknown_task_episode_or_camera_is_named(root):
         list(reader.episode(1).pictures("side"))
 
 
-def test_a_folder_that_is_no_dataset_is_named(tmp_path):
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_folder_that_is_no_dataset_is_named(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DatasetError, match=f"{name}: not a LeRobot dataset: it has no meta/info.json"):
+        DatasetReader(tmp_path / name)
+
+
+def test_an_info_file_that_is_no_json_is_named(root):
+    (root / "meta/info.json").write_text("{")
     with pytest.raises(DatasetError, match=r"info\.json: not the info\.json of a LeRobot dataset"):
-        DatasetReader(tmp_path)
+        DatasetReader(root)
 
 
 def test_timestamps_of_an_hour_are_as_exact_as_a_float32_can_be(tmp_path):

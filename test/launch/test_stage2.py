@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -185,7 +186,8 @@ def test_the_real_robot_needs_a_checkpoint(stage2: Start) -> None:
 
 def test_a_checkpoint_of_another_task_ends_the_run_and_names_both(stage2: Start) -> None:
     graph = stage2(task="yaw_mark")
-    graph.end(120)
+    assert graph.end(120) == 1
+    assert re.search("(features|actor) failed with exit code 1", graph.text)
     assert "cannot configure: task of the checkpoint and of the run: 'peg' here, 'yaw_mark' there" in graph.text
     assert TRACEBACK not in graph.text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from rlt_ros.loop.report import status_line
+from rlt_ros.loop.report import News, status_line
 from rlt_ros.loop.session import Progress
 
 PROGRESS = Progress("practice", 7, 0.5, 2400, 8400)
@@ -19,6 +19,21 @@ def test_without_alarms_the_line_ends_with_what_is_learned():
     assert line == "practice 2.0 of 7.0 min | episode 7 | last 20: 50 % | rows 300 | updates 1500"
 
 
+def test_the_end_is_not_called_an_evaluation():
+    line = status_line(Progress("done", 0, None, 8400, 8400), 20.0, None, None)
+    assert line.startswith("done, waiting for the learner") and "evaluating" not in line
+
+
 def test_raised_alarms_are_named():
     line = status_line(PROGRESS, 20.0, None, learner(alarm_q=0.0, alarm_copy=1.0, alarm_rows=1.0))
     assert line.endswith("| ALARM (the learner's log says more): copy, rows")
+
+
+def test_a_line_that_says_nothing_new_comes_again_after_a_while_only():
+    now = [0.0]
+    news = News(20.0, lambda: now[0])
+    told = []
+    for second, line in [(0, "a"), (2, "a"), (4, "b"), (6, "b"), (23, "b"), (24, "b"), (26, "a")]:
+        now[0] = float(second)
+        told += [(second, line)] if news.worth(line) else []
+    assert told == [(0, "a"), (4, "b"), (24, "b"), (26, "a")]

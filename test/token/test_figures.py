@@ -30,6 +30,7 @@ def test_the_table_says_all_in_one_look():
 def test_a_token_that_says_too_little_is_told():
     assert times_below(METRICS | {"z_alone": 0.05}) == 2.0
     assert "2.0 times below; expected at least 3 times" in table(METRICS | {"z_alone": 0.05})[-1]
+    assert "position mean 0.1: above it; expected at least 3 times" in table(METRICS | {"z_alone": 0.4})[-1]
 
 
 def test_what_was_not_measured_is_null_and_the_rest_is_json():

@@ -139,7 +139,8 @@ def test_validation_has_no_effect_on_what_is_learned_and_is_reported(tmp_path):
     metrics = fit(looked_at, FIT, ROWS[:40], 3, a_run(tmp_path, lines, validate_every=10), ROWS[40:])
     assert all(torch.equal(weights(looked_at)[name], tensor) for name, tensor in weights(without).items())
     assert metrics["val_loss"] == pytest.approx(validate(looked_at, ROWS[40:], 8)["loss"])
-    assert len([line for line in lines if "validation loss" in line]) == 4
+    looks = [line for line in lines if "validation loss" in line]
+    assert len(looks) == 4 and all(" twice " in line for line in looks)
 
 
 def test_a_loss_that_does_not_fall_is_told_early_and_once(tmp_path):

@@ -184,9 +184,9 @@ def test_nobody_gets_in_without_the_secret(description, tmp_path, monkeypatch, s
     right, wrong = tmp_path / "right", tmp_path / "wrong"
     right.write_text(SECRET + "\n")
     wrong.write_text(SECRET.upper())
-    with pytest.raises(VLARefused, match="the token is not the server's"):
+    with pytest.raises(VLARefused, match="secret: none given; RLT_VLA_TOKEN or token_file"):
         RemoteVLA(RemoteConfig(url))
-    with pytest.raises(VLARefused, match="the token is not the server's"):
+    with pytest.raises(VLARefused, match="secret: not the server's"):
         RemoteVLA(RemoteConfig(url, token_file=str(wrong)))
     load({"url": url, "token_file": "right"}, tmp_path, "test").close()
     assert server.end() == 0

@@ -41,6 +41,8 @@ class Info:
     def load(root: Path) -> Info:
         """Read a dataset's info.json. Raises DatasetError naming the file and what is wrong."""
         path = root / INFO
+        if not path.is_file():
+            raise DatasetError(f"{root}: not a LeRobot dataset: it has no {INFO}")
         try:
             content = json.loads(path.read_text())
             known = {f.name for f in fields(Info)} - {"extra"}

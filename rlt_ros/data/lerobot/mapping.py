@@ -117,7 +117,7 @@ def own_mapping(features: Mapping[str, Feature], where: str) -> DatasetMapping:
     """
     meanings = [(features.get(key, {}).get("info") or {}).get("rlt_ros") for key in (STATE, ACTION)]
     if None in meanings:
-        raise DatasetError(f"{where}: not written by this package: its columns need a mapping file")
+        raise DatasetError(f"{where}: not written by this package: its columns need a mapping file (docs/datasets.md)")
     state, action = (dict(meaning) for meaning in meanings)
     content = {
         "cameras": {key.removeprefix(IMAGES): key for key in features if key.startswith(IMAGES)},

@@ -49,9 +49,9 @@ def _write(args: argparse.Namespace) -> Path:
     path = Path(args.out) if args.out else args.dataset[0] / NAME
     norm.save(path)
     print(f"norm-stats: {norm.episodes} episodes, {norm.frames} frames, dataset {norm.dataset}")
-    for stats in (norm.proprio, norm.action):
+    for part, stats in (("state", norm.proprio), ("action", norm.action)):
         for i, name in enumerate(stats.names):
-            print(f"{name:>13} mean {stats.mean[i]:10.4g} std {stats.std[i]:10.4g} ", end="")
+            print(f"{part}/{name:<{19 - len(part)}} mean {stats.mean[i]:10.4g} std {stats.std[i]:10.4g} ", end="")
             print(f"q01 {stats.q01[i]:10.4g} q99 {stats.q99[i]:10.4g}")
     return path
 

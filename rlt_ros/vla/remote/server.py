@@ -15,7 +15,7 @@ try:
 except ImportError as error:
     raise ImportError("websockets is missing: pip install 'rlt_ros[remote]'") from error
 
-from rlt_ros.vla.remote.secret import proven
+from rlt_ros.vla.remote.secret import VARIABLE, proven
 from rlt_ros.vla.remote.service import Service
 from rlt_ros.vla.remote.wire import PROTOCOL, ProtocolError, field, pack, unpack
 
@@ -69,7 +69,9 @@ class VLAServer:
             return f"hello: {error or 'none came'}"
         if hello.get("protocol") != PROTOCOL:
             return f"protocol: {PROTOCOL!r} here, {hello.get('protocol')!r} there"
-        return "" if proven(self._secret, nonce, mac) else "secret: the token is not the server's"
+        if proven(self._secret, nonce, mac):
+            return ""
+        return "secret: not the server's" if mac else f"secret: none given; {VARIABLE} or token_file has to have it"
 
     async def _answer(self, socket: ServerConnection) -> None:
         loop = asyncio.get_running_loop()
