@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rlt_ros.sim.config import BoardConfig, SimConfig
+from rlt_ros.sim.config import BoardConfig, SensorConfig, SimConfig
 from rlt_ros.sim.expert import DemonstratorConfig
 
 DEFAULT_TASK = "peg"
@@ -21,10 +21,14 @@ class Task:
 TASKS = {
     # A constant error: the same correction everywhere undoes it.
     "peg": Task(DemonstratorConfig(bias=(0.0031, -0.0018), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
-    # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it.
+    # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it. The
+    # noise is about that of a real arm's external wrench: with a finer one, the torque of a stuck peg tells the direction.
     "yaw_mark": Task(
         DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),
-        SimConfig(board=BoardConfig(mark=(0.028, 0.050))),
+        SimConfig(
+            board=BoardConfig(mark=(0.028, 0.050)),
+            sensors=SensorConfig(force_noise=1.0, torque_noise=0.1),
+        ),
     ),
 }
 """By name. `token.cache` has the content of one task in its key, so tuning one leaves the checkpoints of the others."""
