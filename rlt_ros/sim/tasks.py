@@ -22,7 +22,7 @@ TASKS = {
     # A constant error: the same correction everywhere undoes it.
     "peg": Task(DemonstratorConfig(bias=(0.0031, -0.0018), episode_error=0.0005, chunk_error=0.0015, noise=0.1)),
     # An error towards a mark on the board that may lie in any direction: who cannot see the mark cannot undo it. The
-    # noise is about that of a real arm's external wrench: with a finer one, the torque of a stuck peg tells the direction.
+    # wrench is about as noisy as a real arm's: with less noise the torque of a stuck peg tells the direction.
     "yaw_mark": Task(
         DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),
         SimConfig(
