@@ -109,7 +109,9 @@ class Following:
         """A step was made."""
         training, config = self._training, self._run.config
         self._progress.update(training.step, _written(losses))
-        warning = self._watch.see(next(iter(losses.values())))
+        # In a joint run the token's loss rises while the VLA's tokens take shape.
+        watched = losses.get("vla_loss", next(iter(losses.values())))
+        warning = self._watch.see(watched)
         if warning:
             self._run.say(f"warning: {warning}")
         if training.step % config.log_every == 0 or training.done:

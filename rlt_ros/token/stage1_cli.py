@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("--config", type=Path, help="what to train, on what, and where to (YAML; docs/stage1.md)")
+    add("--dataset", default="", metavar="DIR", help="with --config: LeRobot dataset (default: the file's)")
     add("--resume", action="store_true", help="with --config: go on from the newest snapshots of an interrupted run")
     add("--token", choices=["trained", "untrained"], default="trained", help="untrained: a random encoder, to compare")
     add("--output", default="", help="checkpoint directory (default: the file's, or in the cache)")
@@ -69,12 +70,16 @@ def _by_file(args: argparse.Namespace) -> Path:
     for name in OF_PRESETS:
         if getattr(args, name) != defaults[name]:
             raise ValueError(f"--{name.replace('_', '-')} has no effect with --config; the file says it")
-    return run_file(read_file(args.config, args.output, args.seed, args.token == "untrained"), args.resume)
+    return run_file(
+        read_file(args.config, args.output, args.seed, args.token == "untrained", args.dataset), args.resume
+    )
 
 
 def _by_preset(args: argparse.Namespace) -> Path:
     if args.resume:
         raise ValueError("--resume needs --config; a preset is trained in one go")
+    if args.dataset:
+        raise ValueError("--dataset needs --config; a preset is for simulated demonstrations")
     config, seed = _preset(args), args.seed or 0
     recipe = recipe_of(config, seed, args.robot_config)
     root = Path(args.cache) if args.cache else cache_root()

@@ -12,10 +12,14 @@ from rlt_ros.token.config import Stage1File
 from rlt_ros.token.lock import locked
 
 
-def read_file(path: Path, output: str = "", seed: int | None = None, untrained: bool = False) -> Stage1File:
+def read_file(
+    path: Path, output: str = "", seed: int | None = None, untrained: bool = False, dataset: str = ""
+) -> Stage1File:
     """A configuration file, and what the command line puts in the place of its values. Raises ConfigError."""
     file = load(Stage1File, path)
     learn = file.learn.untrained if untrained else file.learn
+    if dataset:
+        learn = replace(learn, dataset=replace(learn.dataset, path=dataset))
     return replace(file, learn=learn, output=output or file.output, seed=file.seed if seed is None else seed)
 
 

@@ -20,7 +20,7 @@ RUN_BY = {
     "standalone/run ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50 "
     "keep_failures:=true": "test/launch/test_collect.py",
     "standalone/run rlt check-dataset demos --pictures demos-pictures": "test/data/test_check_dataset_cli.py",
-    "standalone/run rlt stage1 --config config/stage1.yaml": "test/token/test_stage1_file.py",
+    "standalone/run rlt stage1 --config config/stage1.yaml --dataset demos": "test/token/test_stage1_file.py",
     "standalone/run ros2 launch rlt_ros stage2.launch.py checkpoint:=runs/stage1": "test/launch/test_stage2.py",
     "mkdir -p ws/src && cd ws": "test/package/test_colcon.py",
     "git clone <this repository> src/rlt_ros": "test/package/test_colcon.py",

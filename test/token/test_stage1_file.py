@@ -246,3 +246,10 @@ def test_cache_says_what_it_lacks(write, capsys):
 def test_an_unreadable_file_is_an_error(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load(Stage1File, tmp_path / "none.yaml")
+
+
+def test_a_dataset_of_the_command_line_takes_the_place_of_the_files(write, tmp_path, capsys):
+    assert train("--config", write(), "--dataset", tmp_path / "nowhere") == 1
+    assert f"{tmp_path / 'nowhere'}: not a LeRobot dataset" in capsys.readouterr().err
+    assert train("--dataset", tmp_path) == 1
+    assert "--dataset needs --config" in capsys.readouterr().err
