@@ -26,6 +26,7 @@ ARGUMENTS = [
         choices=["trained", "untrained"],
         description="untrained: a random token encoder, to compare.",
     ),
+    DeclareLaunchArgument("dataset", default_value="", description="LeRobot dataset; empty: the config's."),
     DeclareLaunchArgument("output", default_value="", description="Checkpoint directory; empty: the config's."),
     DeclareLaunchArgument("seed", default_value="", description="Of demonstrations and training; empty: the config's."),
     DeclareLaunchArgument(
@@ -47,7 +48,7 @@ OF_PRESETS = ("preset", "task", "robot_config")
 def stage1(context: LaunchContext) -> list:
     """The one process, now that the arguments are known."""
     argument = {a.name: context.perform_substitution(LaunchConfiguration(a.name)) for a in ARGUMENTS}
-    options = {name: argument[name] for name in ("config", "token", "output", "seed")}
+    options = {name: argument[name] for name in ("config", "dataset", "token", "output", "seed")}
     if not argument["config"]:
         options |= {name: argument[name] for name in OF_PRESETS}
     given = [part for name, value in options.items() if value for part in (f"--{name.replace('_', '-')}", value)]
