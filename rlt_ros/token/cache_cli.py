@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rlt_ros.interrupt import interruptible
 from rlt_ros.strict import ConfigError
 from rlt_ros.token.config import Stage1File
 from rlt_ros.token.stage1_file import read_file
 
 
+@interruptible()
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the last line of output is `cache: N frames at PATH`."""
     args = parser().parse_args(argv)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rlt_ros.interrupt import interruptible
 from rlt_ros.robot.config import RobotConfig, load_robot
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.config import Stage1Config, stage1_config
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from rlt_ros.data.lerobot.writer import DatasetWriter
 
 
+@interruptible()
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; whatever ends it, the dataset holds the episodes that were reported."""
     args = parser().parse_args(argv)

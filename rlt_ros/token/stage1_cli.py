@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rlt_ros.data.contract import compare
+from rlt_ros.interrupt import interruptible
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cache_root, recipe_of
@@ -24,6 +25,7 @@ OF_PRESETS = ("preset", "task", "cache", "robot_config", "vla_from")
 """Arguments that a configuration file has in their place."""
 
 
+@interruptible()
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the last line of output is `stage1: checkpoint at PATH`."""
     args = parser().parse_args(argv)

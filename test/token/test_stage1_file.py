@@ -95,13 +95,17 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(write, tmp_path, capsys)
         ("stage1: vla ", "--resume goes on from the snapshots in {folder}"),
     ],
 )
-def test_ctrl_c_says_how_to_go_on(write, tmp_path, line, advice):
+@pytest.mark.parametrize(
+    "signals", [[signal.SIGINT], [signal.SIGINT] * 3, [signal.SIGTERM]], ids=["one", "three", "term"]
+)
+def test_an_interruption_says_how_to_go_on(write, tmp_path, line, advice, signals):
     command = [sys.executable, "-m", "rlt_ros", "stage1", "--config", write(learn={"fit_vla": LONG})]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for text in process.stdout:
         if text.startswith(line) and (line != "stage1: vla " or any(tmp_path.rglob("vla-*"))):
             break
-    process.send_signal(signal.SIGINT)
+    for number in signals:
+        process.send_signal(number)
     _, errors = process.communicate()
     assert process.returncode == 130
     assert errors == f"stage1: interrupted; {advice.format(folder=tmp_path / 'stage1.run')}\n"

@@ -8,7 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlt_ros.interrupt import interruptible
 
+
+@interruptible()
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; returns 0 if the dataset was written, 1 with the reason if not, 130 after Ctrl-C."""
     args = _parser().parse_args(argv)
