@@ -277,3 +277,19 @@ def test_saving_nothing_is_refused(root):
 def test_each_codec_is_there(tmp_path, codec):
     small_dataset.write(tmp_path / "set", 1, codec=codec)
     assert info(tmp_path / "set")["features"][FRONT]["info"]["video.codec"] == ("h264" if codec == "h264" else "av1")
+
+
+@pytest.mark.parametrize("codec", ["h264", "libsvtav1"])
+def test_a_codec_does_not_make_the_process_real_time(tmp_path, codec):
+    """SVT-AV1 does so where root runs it; a recorder would then take its core from whatever moves the arm."""
+    before = policies()
+    video = encoder.VideoEncoder(tmp_path / "x.mp4", 20, 64, 64, codec)
+    for _ in range(3):
+        video.add(np.zeros((64, 64, 3), np.uint8))
+        assert policies() == before
+    video.close()
+    assert policies() == before
+
+
+def policies():
+    return {os.sched_getscheduler(int(thread)) for thread in os.listdir("/proc/self/task")}

@@ -10,6 +10,7 @@ import numpy as np
 
 from rlt_ros.data.lerobot.errors import DatasetError
 from rlt_ros.data.lerobot.extras import av
+from rlt_ros.data.lerobot.priority import kept_priority
 
 OPTIONS = {
     # A key frame every second picture, as in LeRobot, and no B-frames: training reads single pictures.
@@ -28,6 +29,8 @@ class VideoEncoder:
         self._stream = self._container.add_stream(codec, rate=fps, options=OPTIONS[codec])
         self._stream.height, self._stream.width = height, width
         self._stream.pix_fmt = "yuv420p"
+        with kept_priority():
+            self._stream.codec_context.open()
         self._time_base = Fraction(1, fps)
         self._pictures = 0
 
