@@ -145,7 +145,8 @@ class EpisodeJoiner:
         if self._take is not None and word is not None and phase != self._take.phase_id and not self._close(number):
             return False
         if phase and self._take is None:
-            self._begin(phase)
+            # No phase reaches over a reset: what is seen from there on is whole, though the collector came late.
+            self._begin(phase, self._whole or (observation is not None and observation.step == 0))
         parts = {"observation": observation, "executed_step": step, "policy_mode": word}
         missing = [name for name, part in parts.items() if part is None]
         if self._take is not None:
@@ -153,9 +154,9 @@ class EpisodeJoiner:
         self._whole = word is not None
         return True
 
-    def _begin(self, phase_id: int) -> None:
+    def _begin(self, phase_id: int, whole: bool) -> None:
         self._take = Take(phase_id)
-        if not self._whole:
+        if not whole:
             self._fault("the words before its first frame are missing: it may have begun earlier")
 
     def _frame(

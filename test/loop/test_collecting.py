@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from demonstrations import Shelf, give, label, number_of, observation, step, stream, word
@@ -146,3 +147,15 @@ def test_a_sink_that_takes_no_more_says_why_and_the_rest_is_spared() -> None:
         shelf.full = "the disk is full" if number_of(message) in (5, 6) else ""
         give(joiner, [message])
     assert shelf.dropped[1] == "the disk is full" and list(shelf.saved) == [3]
+
+
+@pytest.mark.parametrize("first_step", [0, 1])
+def test_a_collector_that_came_late_keeps_what_began_at_a_reset(first_step: int) -> None:
+    """While a graph starts up, the first observations may be gone before their publisher knows the collector."""
+    joiner, shelf = joined()
+    late = [m for m in stream([(5, Label.SUCCESS)]) if number_of(m) >= 3]
+    give(joiner, (replace(m, step=m.id - 3 + first_step) if isinstance(m, Observation) else m for m in late))
+    if first_step == 0:
+        assert shelf.saved == {1: FIRST}
+    else:
+        assert "may have begun earlier" in shelf.dropped[1]
