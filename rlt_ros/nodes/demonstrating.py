@@ -66,10 +66,12 @@ class DemonstratingPerson(ScriptedPerson):
         super().__init__(node, robot, self._patient, marked=task.sim.board.marked and not exact)
 
     def ready(self, stamp: int) -> bool:
-        machine = self._node.conductor.machine
-        if self._node.lockstep and machine.phase is Phase.APPROACH and not self._settled():
-            return False
-        return super().ready(stamp)
+        return not (self._node.lockstep and self._must_wait()) and super().ready(stamp)
+
+    def _must_wait(self) -> bool:
+        # From the first observation on: the simulator repeats it until the collector knows its publisher too.
+        starting = self._node.gate.status is None
+        return starting or (self._node.conductor.machine.phase is Phase.APPROACH and not self._settled())
 
     def _settled(self) -> bool:
         return self._node.gate.settled(self._node.conductor.machine.phase_id)
