@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from manifest import PACKAGE, ROOT
 
-EVERYONE = {"types", "strict", "tensor", "files", "__init__"}
-"""Modules that any part may import: the vocabulary and ways to read configuration and torch and to write files."""
+EVERYONE = {"types", "strict", "tensor", "files", "interrupt", "__init__"}
+"""Modules that any part may import: the vocabulary and ways to read configuration and torch to write files and to be interrupted."""
 
 MAY_IMPORT = {
     "rl": set(),
