@@ -11,7 +11,7 @@ import pytest
 from manifest import PACKAGE, ROOT
 
 EVERYONE = {"types", "strict", "tensor", "files", "interrupt", "__init__"}
-"""Modules that any part may import: the vocabulary and ways to read configuration and torch to write files and to be interrupted."""
+"""Modules that any part may import: the vocabulary, configuration, torch, files and interruptions."""
 
 MAY_IMPORT = {
     "rl": set(),
