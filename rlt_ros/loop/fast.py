@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -35,9 +34,6 @@ MINUTES = 7.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point. Exit code 0; with the reason on standard error 1, or 3 if training has failed; 130 after Ctrl-C."""
     args = parser().parse_args(argv)
-    # MuJoCo and its renderer read these when they are first imported.
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         return _run(args)
     except TrainingFailed as error:

@@ -40,8 +40,7 @@ class Agent:
         self.ema = copy.deepcopy(self.actor).requires_grad_(False)
         self.target = copy.deepcopy(self.critic).requires_grad_(False)
         self._trained = {
-            name: Optimised(module, config.learning_rate, config.grad_clip)
-            for name, module in (("actor", self.actor), ("critic", self.critic))
+            name: self._optimised(module) for name, module in (("actor", self.actor), ("critic", self.critic))
         }
         self._ema, self._target = flatten(self.ema), flatten(self.target)
         self.critic_updates = 0
@@ -177,6 +176,9 @@ class Agent:
     def grad_norm(self, network: str) -> float:
         """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
         return self._trained[network].grad_norm
+
+    def _optimised(self, module: torch.nn.Module) -> Optimised:
+        return Optimised(module, self.config.learning_rate, self.config.grad_clip)
 
     def _modules(self) -> dict[str, torch.nn.Module]:
         return {"actor": self.actor, "critic": self.critic, "ema": self.ema, "target": self.target}

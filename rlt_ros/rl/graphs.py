@@ -65,10 +65,6 @@ class GraphedAgent(Agent):
     def __init__(self, config: AgentConfig, dims: Dims, capture: Capture = Captured) -> None:
         super().__init__(config, dims)
         self._capture = capture
-        # Adam without questions to the host exists on a GPU only.
-        capturable = torch.device(config.device).type == "cuda"
-        for name, module in (("actor", self.actor), ("critic", self.critic)):
-            self._trained[name] = Optimised(module, config.learning_rate, config.grad_clip, True, capturable)
         self._terms = torch.zeros(2, device=config.device)
         self._batch: Batch | None = None
 
@@ -99,6 +95,11 @@ class GraphedAgent(Agent):
         self._terms.copy_(torch.tensor(self.weights))
         loss, bc = self._actor_step()
         return loss.clone(), bc.clone()
+
+    def _optimised(self, module: torch.nn.Module) -> Optimised:
+        # Adam without questions to the host exists on a GPU only.
+        capturable = torch.device(self.config.device).type == "cuda"
+        return Optimised(module, self.config.learning_rate, self.config.grad_clip, True, capturable)
 
     def _load(self, batch: Batch) -> None:
         if self._batch is None or self._batch.action.shape != batch.action.shape:

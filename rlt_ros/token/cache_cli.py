@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,8 +18,6 @@ from rlt_ros.token.stage1_file import read_file
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the last line of output is `cache: N frames at PATH`."""
     args = parser().parse_args(argv)
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         path, frames = rebuild(frozen(read_file(args.config, seed=args.seed), args))
     except (ImportError, OSError, RuntimeError, ValueError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; whatever ends it, the dataset holds the episodes that were reported."""
     args = parser().parse_args(argv)
-    # MuJoCo and its renderer read these when they are first imported.
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         _record(args)
     except (ImportError, OSError, ValueError) as error:

@@ -29,9 +29,6 @@ OF_PRESETS = ("preset", "task", "cache", "robot_config", "vla_from")
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point; the last line of output is `stage1: checkpoint at PATH`."""
     args = parser().parse_args(argv)
-    # MuJoCo and its renderer read these when they are first imported.
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         path = _by_file(args) if args.config else _by_preset(args)
     except (ArithmeticError, ImportError, OSError, RuntimeError, ValueError) as error:
