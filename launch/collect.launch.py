@@ -4,7 +4,6 @@ ros2 launch rlt_ros collect.launch.py out:=demos episodes:=50                   
 ros2 launch rlt_ros collect.launch.py out:=demos robot:=franka operator:=person     # a person at the arm
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.nodes.launching import end_of
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "collect.yaml"])
@@ -153,17 +153,6 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
     return GroupAction([LogInfo(msg=f"dataset {out}"), PushRosNamespace(argument["namespace"]), *nodes])
-
-
-def end_of(name: str) -> Callable[..., list]:
-    """The run ends with a node; one that failed makes the run fail, but for those that are only being shut down."""
-
-    def ended(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
-        if event.returncode != 0 and not context.is_shutdown:
-            raise RuntimeError(f"{name} failed with exit code {event.returncode}; its last lines say why")
-        return [Shutdown(reason=f"{name} has ended")]
-
-    return ended
 
 
 def end_of_recording(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited

@@ -4,7 +4,6 @@ ros2 launch rlt_ros stage2.launch.py                          # simulated Franka
 ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from launch.actions import (
     OpaqueFunction,
     RegisterEventHandler,
     SetEnvironmentVariable,
-    Shutdown,
 )
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -25,6 +23,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.nodes.launching import end_of
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
@@ -170,17 +169,6 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         nodes.insert(0, vital("sim", seed, task))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
-
-
-def end_of(name: str) -> Callable[..., list]:
-    """The run ends with a node; one that failed makes the run fail, but for those that are only being shut down."""
-
-    def ended(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
-        if event.returncode != 0 and not context.is_shutdown:
-            raise RuntimeError(f"{name} failed with exit code {event.returncode}; its last lines say why")
-        return [Shutdown(reason=f"{name} has ended")]
-
-    return ended
 
 
 def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited
