@@ -35,7 +35,7 @@ setup(
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
         "gpus": ["accelerate"],
-        "test": ["hypothesis", "pytest"],
+        "test": ["hypothesis", "pytest", "pytest-rerunfailures"],
     },
     entry_points={"console_scripts": SCRIPTS},
 )

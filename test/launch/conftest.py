@@ -32,6 +32,13 @@ QUICK_LEARNER = {
 """The learner's stages, all within a few short episodes."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole graphs meet time-outs when the machine stalls: such a test gets one more go, and pytest names it."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(scope="session")
 def checkpoint() -> Path:
     """A Stage-1 checkpoint, quickly made and poor, from the cache if it is there."""
@@ -58,9 +65,9 @@ def stage2(tmp_path: Path, checkpoint: Path, quick: Path) -> Iterator[Callable[.
     """Starts `ros2 launch rlt_ros stage2.launch.py`; whatever still runs afterwards is ended."""
     started: list[Graph] = []
 
-    def start(**arguments: object) -> Graph:
+    def start(domain: int | None = None, **arguments: object) -> Graph:
         defaults = {"run_dir": tmp_path / "run", "checkpoint": checkpoint, "params_file": quick, "seed": 1}
-        graph = Graph(tmp_path / f"launch{len(started)}.log", defaults | arguments)
+        graph = Graph(tmp_path / f"launch{len(started)}.log", defaults | arguments, domain=domain)
         started.append(graph)
         return graph
 

@@ -31,8 +31,14 @@ def new_domain() -> int:
 class Graph:
     """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own."""
 
-    def __init__(self, log: Path, arguments: Mapping[str, object], launch_file: str = "stage2.launch.py") -> None:
-        self.domain = new_domain()
+    def __init__(
+        self,
+        log: Path,
+        arguments: Mapping[str, object],
+        launch_file: str = "stage2.launch.py",
+        domain: int | None = None,
+    ) -> None:
+        self.domain = new_domain() if domain is None else domain
         self.log = log
         self.run_dir = Path(str(arguments.get("run_dir", "")))
         given = [f"{name}:={value}" for name, value in arguments.items() if value is not None]
@@ -100,9 +106,14 @@ class Graph:
 
 
 class Listener:
-    """Subscribes to topics in a graph's domain, from the test's own process."""
+    """Subscribes to topics in a domain, from the test's own process.
 
-    def __init__(self, domain: int, topics: Mapping[str, tuple[type, Any]]) -> None:
+    One that must not miss what comes first is opened before the graph: each of the graph's nodes then finds it while it
+    starts. One that joins a running graph misses what was published until every publisher had found it.
+    """
+
+    def __init__(self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None) -> None:
+        self.domain = domain = new_domain() if domain is None else domain
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = rclpy.create_node("listener", context=self._context)

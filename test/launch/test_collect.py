@@ -35,10 +35,10 @@ def collect(tmp_path: Path) -> Iterator[Start]:
     """Starts `ros2 launch rlt_ros collect.launch.py` with the exact expert; whatever still runs afterwards is ended."""
     started: list[Graph] = []
 
-    def start(**arguments: object) -> Graph:
+    def start(domain: int | None = None, **arguments: object) -> Graph:
         defaults = {"out": tmp_path / "demos", "demonstrator": "expert", "seed": 1}
         log = tmp_path / f"launch{len(started)}.log"
-        started.append(Graph(log, defaults | arguments, launch_file="collect.launch.py"))
+        started.append(Graph(log, defaults | arguments, "collect.launch.py", domain))
         return started[-1]
 
     yield start
@@ -47,13 +47,11 @@ def collect(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture()
-def listen(request: pytest.FixtureRequest) -> Callable[[Graph], Listener]:
-    def open_listener(graph: Graph) -> Listener:
-        listener = Listener(graph.domain, OWN_TOPICS | {"/rlt/policy_mode": (msg.PolicyMode, None)})
-        request.addfinalizer(listener.close)
-        return listener
-
-    return open_listener
+def listener(request: pytest.FixtureRequest) -> Listener:
+    """Opened before the graph, in the domain that the graph must be given."""
+    opened = Listener(OWN_TOPICS | {"/rlt/policy_mode": (msg.PolicyMode, None)})
+    request.addfinalizer(opened.close)
+    return opened
 
 
 @pytest.fixture()
@@ -102,10 +100,9 @@ def same(one: Episode, other: Episode) -> None:
 
 
 def test_scripted_demonstrations_end_by_themselves_and_the_same_seed_gives_the_same_dataset(
-    collect: Start, listen: Callable[[Graph], Listener], tmp_path: Path
+    collect: Start, listener: Listener, tmp_path: Path
 ) -> None:
-    graph = collect(episodes=2)
-    listener = listen(graph)
+    graph = collect(domain=listener.domain, episodes=2)
     graph.wait_for(lambda: listener.spin() and "dataset" in graph.text.partition("saved 2 demonstrations")[2], 240, "2")
     assert graph.end() == 0
     assert TRACEBACK not in graph.text and "process has died" not in graph.text
@@ -131,10 +128,9 @@ def check_that_the_bag_holds_the_same(listener: Listener, recorded: DatasetReade
 
 
 def test_discarded_and_interrupted_demonstrations_leave_nothing_and_recording_can_be_resumed(
-    collect: Start, listen: Callable[[Graph], Listener], tmp_path: Path
+    collect: Start, listener: Listener, tmp_path: Path
 ) -> None:
-    graph = collect(episodes=0)
-    listener = listen(graph)
+    graph = collect(domain=listener.domain, episodes=0)
     person = Person(graph, listener)
     graph.wait_for(lambda: listener.spin() and saved(graph) >= 1, 240, "a saved demonstration")
     graph.wait_for(lambda: person.label(DISCARD).success, 60, "a demonstration to discard")
@@ -154,10 +150,9 @@ def test_discarded_and_interrupted_demonstrations_leave_nothing_and_recording_ca
 
 
 def test_a_killed_collector_leaves_a_valid_dataset_and_ends_the_run(
-    collect: Start, listen: Callable[[Graph], Listener], tmp_path: Path
+    collect: Start, listener: Listener, tmp_path: Path
 ) -> None:
-    graph = collect(episodes=0)
-    listener = listen(graph)
+    graph = collect(domain=listener.domain, episodes=0)
     graph.wait_for(lambda: saved(graph) >= 1, 240, "a saved demonstration")
     graph.wait_for(lambda: critical(listener, 8), 60, "a demonstration that is being written")
     graph.node("collector").kill()
@@ -191,10 +186,10 @@ def test_a_full_disk_ends_a_scripted_run_and_what_was_saved_is_valid(collect: St
 
 
 def test_a_person_at_the_arm_in_real_time_goes_back_by_hand(
-    collect: Start, listen: Callable[[Graph], Listener], stick: Callable[[Graph, float], None], tmp_path: Path
+    collect: Start, listener: Listener, stick: Callable[[Graph, float], None], tmp_path: Path
 ) -> None:
-    graph = collect(episodes=2, operator="person", reset="false", pictures="full", demonstrator=None)
-    listener = listen(graph)
+    by_hand = {"operator": "person", "reset": "false", "pictures": "full", "demonstrator": None}
+    graph = collect(domain=listener.domain, episodes=2, **by_hand)
     person = Person(graph, listener)
     stick(graph, UPWARDS)
     graph.wait_for(lambda: listener.spin() and listener.newest("/rlt/policy_mode"), 120, "the operator's word")

@@ -38,7 +38,7 @@ class FeaturesProcess:
         self._output = log.open("w")
         env = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
         self.process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT, env=env)
-        self.listener = Listener(domain, {"/rlt/features": (msg.Features, qos.STEP)})
+        self.listener = Listener({"/rlt/features": (msg.Features, qos.STEP)}, domain)
         self._publisher = self.listener.node.create_publisher(msg.Observation, "/rlt/observation", qos.STEP)
 
     def observe(self, seen: Observation) -> None:

@@ -49,20 +49,17 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 @pytest.fixture()
-def listen(request: pytest.FixtureRequest) -> Callable[[Graph], Listener]:
-    def open_listener(graph: Graph) -> Listener:
-        listener = Listener(graph.domain, TOPICS)
-        request.addfinalizer(listener.close)
-        return listener
-
-    return open_listener
+def listener(request: pytest.FixtureRequest) -> Listener:
+    """Opened before the graph, in the domain that the graph must be given."""
+    opened = Listener(TOPICS)
+    request.addfinalizer(opened.close)
+    return opened
 
 
 def test_a_short_session_learns_reports_and_ends_by_itself(
-    stage2: Start, listen: Callable[[Graph], Listener], checkpoint: Path, quick: Path, tmp_path: Path
+    stage2: Start, listener: Listener, checkpoint: Path, quick: Path, tmp_path: Path
 ) -> None:
-    graph = stage2(practice_minutes=0.35, eval_episodes=2)
-    listener = listen(graph)
+    graph = stage2(domain=listener.domain, practice_minutes=0.35, eval_episodes=2)
     graph.wait_for(lambda: listener.spin() and all(listener.received.values()), 240, "a message on every topic")
     graph.wait_for(lambda: listener.spin() and (graph.run_dir / "summary.json").exists(), 240, "the summary")
     assert graph.end() == 0
@@ -140,9 +137,8 @@ def test_an_interrupted_run_ends_cleanly(stage2: Start, how: str) -> None:
     assert not list(graph.run_dir.rglob("*.partial")) and not list(graph.run_dir.rglob("*.tmp"))
 
 
-def test_a_learner_that_is_killed_loses_no_row(stage2: Start, listen: Callable[[Graph], Listener]) -> None:
-    graph = stage2(practice_minutes=0.6, eval_episodes=1)
-    listener = listen(graph)
+def test_a_learner_that_is_killed_loses_no_row(stage2: Start, listener: Listener) -> None:
+    graph = stage2(domain=listener.domain, practice_minutes=0.6, eval_episodes=1)
     acked = "/rlt/transition_ack"
     graph.wait_for(lambda: listener.spin() and (a := listener.newest(acked)) and a.ack_id > 20, 240, "rows")
     learner = graph.node("learner")
