@@ -31,6 +31,7 @@ class TwistBackend:
         self._speed = min(robot.limits.speed, self._settings.linear_scale)
         self._rotation_speed = min(robot.limits.rotation_speed, self._settings.rotational_scale)
         self._commanded: Pose | None = None
+        self._setpoint: Pose | None = None
         self._twist = np.zeros(6)
         self._at = 0.0
 
@@ -43,7 +44,18 @@ class TwistBackend:
         tool; divided by Servo's scale where it takes unitless ones."""
         if not setpoints:
             raise ValueError("no set-points to command")
-        point = setpoints[0]
+        self._towards(setpoints[0], state, seconds)
+        return self._scaled()
+
+    def hold(self, target: Pose, state: RobotState | None, seconds: float) -> np.ndarray:
+        """The rest of the way to the set-point commanded last, if it is the one to hold at; otherwise no velocity."""
+        if state is not None and self._setpoint is target and self._reached(seconds) is not None:
+            self._towards(SetPoint(target), state, seconds)
+        else:
+            self._commanded, self._at, self._twist = self._reached(seconds), seconds, np.zeros(6)
+        return self._scaled()
+
+    def _towards(self, point: SetPoint, state: RobotState, seconds: float) -> None:
         seconds_left = point.ahead + self._settings.lead
         if not 0.0 < seconds_left <= HORIZON + 1e-9:
             raise ValueError(f"set-point is reached after {seconds_left} s; expected up to {HORIZON}")
@@ -52,18 +64,9 @@ class TwistBackend:
             commanded = state.pose
         step, turn = commanded.to(point.pose)
         self._twist = np.concatenate(
-            [
-                _limited(step / seconds_left, self._speed),
-                _limited(turn / seconds_left, self._rotation_speed),
-            ]
+            [_limited(step / seconds_left, self._speed), _limited(turn / seconds_left, self._rotation_speed)]
         )
-        self._commanded, self._at = commanded, seconds
-        return self._scaled()
-
-    def hold(self, target: Pose, state: RobotState | None, seconds: float) -> np.ndarray:
-        """No velocity."""
-        self._commanded, self._at, self._twist = self._reached(seconds), seconds, np.zeros(6)
-        return self._twist.copy()
+        self._setpoint, self._commanded, self._at = point.pose, commanded, seconds
 
     def _reached(self, seconds: float) -> Pose | None:
         """Where the twists have led by now; None where Servo has nothing to go on from."""
