@@ -7,6 +7,7 @@ then the policy. Time is that of the stamps, so in lockstep ages count in steps.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -81,12 +82,20 @@ class ChunkExecutor:
     Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
     reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
-    observation. chunk: C that chunks must have, None for any.
+    observation. chunk: C that chunks must have, None for any. refuses: why the command back-end cannot send the arm to
+    a target, empty if it can; then the arm holds.
     """
 
-    def __init__(self, robot: RobotConfig, chunk: int | None = None, lockstep: bool = True) -> None:
+    def __init__(
+        self,
+        robot: RobotConfig,
+        chunk: int | None = None,
+        lockstep: bool = True,
+        refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
+    ) -> None:
         self._robot = robot
         self._lockstep = lockstep
+        self._refuses = refuses
         self._stale_after = int(robot.limits.stale_after * 1e9)
         self._space = robot.action_space
         self._safety = Safety(robot.limits, robot.reference)
@@ -239,8 +248,9 @@ class ChunkExecutor:
     def _drive(self, now: _Moment, action: np.ndarray, driver: Driver, row: Row | None) -> StepResult:
         anchor = self._anchor(driver, now.state)
         verdict = self._safety.check(self._space.target(anchor, action), now.state)
-        if verdict.target is None:
-            return self._hold(now, "; ".join(verdict.reasons), flush=True)
+        refused = "; ".join(verdict.reasons) if verdict.target is None else self._refuses(verdict.target, now.state)
+        if refused:
+            return self._hold(now, refused, flush=True)
         self._target = verdict.target
         change = self._gripper.update(float(action[GRIPPER]))
         sent = self._space.action(anchor, verdict.target, self._gripper.held)
