@@ -110,6 +110,10 @@ class PegInsertion:
         """A command in the controller's own words, from `delay` seconds on. Raises Rejected, saying why."""
         self.controller.accept(command, delay)
 
+    def halt(self) -> None:
+        """Start the controller from where the arm is, as its activation does."""
+        self.controller.reset()
+
     def command_gripper(self, width: float, speed: float | None = None) -> None:
         """Move the fingers to a width in m (speed in m/s, None: as configured); closing ends at the peg."""
         self.fingers.command(width, speed)
