@@ -19,18 +19,14 @@ from rlt_ros.nodes.convert import (
     step_to_message,
     vector,
 )
-from rlt_ros.nodes.convert_robot import robot_state, stamped_pose, state_streams
+from rlt_ros.nodes.convert_robot import Part, robot_state, stamped_pose
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import PolicyMode
-
-try:
-    from franka_msgs.msg import FrankaRobotState
-except ImportError:  # no binary release for every distribution: then robot_mode stays unknown
-    FrankaRobotState = None
 
 
 class ExecutorNode(ManagedNode):
@@ -66,15 +62,10 @@ class ExecutorNode(ManagedNode):
         self.every(0.2 if self.lockstep else 0.01, self._on_tick)
 
     def _connect_robot(self) -> None:
-        topics = self._robot.topics
-        streams = state_streams(topics)
-        if FrankaRobotState is not None:
-            streams["robot_state"] = (FrankaRobotState, topics.robot_state)
+        streams = tuple(RobotListener(self, self._robot, self._on_robot).streams)
         limit = int(self._robot.limits.stale_after * 1e9)
-        self._equal = StampSynchroniser(tuple(streams), depth=8) if self.lockstep else None
-        self._latest = None if self.lockstep else LatestSynchroniser(tuple(streams), limit)
-        for name, (kind, topic) in streams.items():
-            self.listen(kind, self.robot_topic(topic), lambda m, name=name: self._on_sensor(name, m), qos.SENSOR)
+        self._equal = StampSynchroniser(streams, depth=8) if self.lockstep else None
+        self._latest = None if self.lockstep else LatestSynchroniser(streams, limit)
 
     def stop(self) -> None:
         target = self._core.hold()
@@ -86,19 +77,14 @@ class ExecutorNode(ManagedNode):
 
     # what comes in
 
-    def _on_sensor(self, name: str, message: Any) -> None:
-        stamp = stamp_of(message.header)
+    def _on_robot(self, name: str, part: Part) -> None:
         if self._latest is not None:
-            self._latest.add(name, stamp, message, self._now())
+            self._latest.add(name, part.stamp, part, self._now())
             return
-        complete = self._equal.add(name, stamp, message)
+        complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
-            self._remember(self._states, stamp, self._state(complete, stamp))
+            self._remember(self._states, part.stamp, robot_state(complete, self._robot))
             self._advance()
-
-    def _state(self, complete: dict[str, Any], stamp: int) -> RobotState:
-        config = self._robot
-        return robot_state(complete, stamp, config.joint_names, config.finger_joint_names, config.base_frame)
 
     @staticmethod
     def _remember(table: dict[int, Any], key: int, value: Any) -> None:
@@ -175,8 +161,7 @@ class ExecutorNode(ManagedNode):
         except Stale as error:
             self.get_logger().warning(f"holding: {error}", throttle_duration_sec=1.0)
             return None, None
-        newest = max(stamp_of(m.header) for m in complete.values())
-        return self._state(complete, newest), self._modes.get(max(self._modes, default=0))
+        return robot_state(complete, self._robot), self._modes.get(max(self._modes, default=0))
 
     def _carry_out(self, observation: msg.Observation, mode: PolicyMode, result: StepResult) -> None:
         if result.wants_reset:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rlt_ros.robot.action_space import ActionSpace
 from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.sections import GRIPPER_DRIVERS, Following, Recovery, Reset, StateSource, Vector3
 from rlt_ros.strict import load
 
-Vector3 = tuple[float, float, float]
 DEFAULT = Path(__file__).with_name("franka.yaml")
 
 
@@ -25,7 +25,12 @@ class Topics:
     gripper_joint_states: str
     gripper_move: str
     gripper_grasp: str
+    gripper_homing: str
+    gripper_action: str
     error_recovery: str
+    set_hardware_state: str
+    switch_controller: str
+    list_controllers: str
     target_pose: str
     reset: str
 
@@ -61,13 +66,28 @@ class Limits:
 
 @dataclass(frozen=True)
 class Gripper:
-    """Width in metres at action -1 (closed) and +1 (open), and the hysteresis band of the action."""
+    """Width in metres at action -1 (closed) and +1 (open), and the hysteresis band of the action.
 
+    driver: `franka_hand` (Move, Grasp, Homing of franka_msgs), `gripper_command` (GripperCommand of control_msgs, whose
+    position is half the width) or `none`. homing: before the first command. force: N. speed: m/s. timeout: s after
+    which a goal is given up. interval: s between two goals at least.
+    """
+
+    driver: str
     closed_width: float
     open_width: float
     hysteresis: float
     force: float
     speed: float
+    homing: bool
+    timeout: float
+    interval: float
+
+    def __post_init__(self) -> None:
+        if self.driver not in GRIPPER_DRIVERS:
+            raise ValueError(f"driver is {self.driver!r}; expected one of {', '.join(GRIPPER_DRIVERS)}")
+        if not 0.0 <= self.closed_width < self.open_width:
+            raise ValueError(f"closed_width is {self.closed_width} m, open_width {self.open_width} m; expected less")
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,10 @@ class RobotConfig:
     reference_pose: ReferencePose
     limits: Limits
     gripper: Gripper
+    state: StateSource
+    following: Following
+    recovery: Recovery
+    reset: Reset
     cameras: dict[str, str]
     topics: Topics
 
