@@ -88,6 +88,12 @@ class Gripper:
             raise ValueError(f"driver is {self.driver!r}; expected one of {', '.join(GRIPPER_DRIVERS)}")
         if not 0.0 <= self.closed_width < self.open_width:
             raise ValueError(f"closed_width is {self.closed_width} m, open_width {self.open_width} m; expected less")
+        for name in ("force", "speed", "timeout"):
+            # A goal with force 0 that meets an object lasts for 100 s.
+            if not getattr(self, name) > 0.0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected a positive number")
+        if not 0.0 < self.hysteresis <= 1.0 or not self.interval >= 0.0:
+            raise ValueError(f"hysteresis is {self.hysteresis}, interval {self.interval} s; expected 0 to 1, 0 or more")
 
 
 @dataclass(frozen=True)
