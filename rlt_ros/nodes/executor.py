@@ -22,8 +22,10 @@ from rlt_ros.nodes.convert import (
 from rlt_ros.nodes.convert_robot import Part, robot_state, stamped_pose
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.recovery import RecoveryClient
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.side import Side
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import PolicyMode
@@ -36,6 +38,10 @@ class ExecutorNode(ManagedNode):
         super().__init__("executor")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds to wait for a late chunk.")
+        self._resets_by = declare(self, "reset", "teleport", "teleport: ask the simulator; motion: move the arm.")
+        if self._resets_by not in ("teleport", "motion"):
+            raise ValueError(f"parameter reset is {self._resets_by!r}; expected teleport or motion")
+        self._side: Side | None = None
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
         self._modes: dict[int, PolicyMode] = {}
@@ -48,12 +54,14 @@ class ExecutorNode(ManagedNode):
 
     def setup(self) -> None:
         config = self._robot
-        self._core = ChunkExecutor(config, lockstep=self.lockstep)
+        self._core = ChunkExecutor(config, lockstep=self.lockstep, moves=self._resets_by == "motion")
         self._target_topic = self.robot_topic(config.topics.target_pose)
         self._targets = self.create_publisher(PoseStamped, self._target_topic, qos.COMMAND)
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
         self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
-        self._gripper = GripperClient(self, config)
+        self._side = Side(self, "side")
+        self._gripper = GripperClient(self._side, config, self.robot_topic)
+        self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
         self._connect_robot()
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ActionChunk, "action_chunk", self._on_chunk, qos.COMMAND)
@@ -71,6 +79,11 @@ class ExecutorNode(ManagedNode):
         target = self._core.hold()
         if target is not None and self._alone:
             self._targets.publish(stamped_pose(target, self._now(), self._robot.base_frame))
+
+    def close(self) -> None:
+        super().close()
+        if self._side is not None:
+            self._side.close()
 
     def _now(self) -> int:
         return self.get_clock().now().nanoseconds

@@ -85,6 +85,11 @@ class GripperGoals:
             return None
         return Goal.HOME if self._home else self._wish
 
+    def skip(self, why: str) -> None:
+        """The goal that waits cannot be had from this gripper."""
+        self._say(why)
+        self._home = False
+
     def finished(self, number: int, ok: bool, message: str = "") -> None:
         """A goal has ended; one that was given up before is ignored."""
         if number != self._number or self._flight is None:
