@@ -36,6 +36,11 @@ ARGUMENTS = [
         "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
     ),
     DeclareLaunchArgument(
+        "fault",
+        default_value="",
+        description="Simulated faults: kind[/target]@start:seconds[=value], by commas, such as reflex@20:3.",
+    ),
+    DeclareLaunchArgument(
         "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
     ),
     DeclareLaunchArgument("run_dir", default_value="", description="New directory for it; empty: runs/<date-time>."),
@@ -166,7 +171,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
     ]
     if simulated:
-        nodes.insert(0, vital("sim", seed, task))
+        nodes.insert(0, vital("sim", seed, task, {"fault": argument["fault"]}))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
 

@@ -7,7 +7,8 @@ then the policy. Time is that of the stamps, so in lockstep ages count in steps.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import numpy as np
@@ -84,15 +85,22 @@ class ChunkExecutor:
     Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
     reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
-    observation. chunk: C that chunks must have, None for any. moves: a reset is a motion of the arm instead of
-    something that is asked for (`StepResult.wants_reset`).
+    observation. chunk: C that chunks must have, None for any. refuses: why the command back-end cannot send the arm to
+    a target, empty if it can; then the arm holds. moves: a reset is a motion of the arm instead of something that is
+    asked for (`StepResult.wants_reset`).
     """
 
     def __init__(
-        self, robot: RobotConfig, chunk: int | None = None, lockstep: bool = True, moves: bool = False
+        self,
+        robot: RobotConfig,
+        chunk: int | None = None,
+        lockstep: bool = True,
+        refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
+        moves: bool = False,
     ) -> None:
         self._robot = robot
         self._lockstep = lockstep
+        self._refuses = refuses
         self._stale_after = int(robot.limits.stale_after * 1e9)
         self._space = robot.action_space
         self._safety = Safety(robot.limits, robot.reference)
@@ -261,6 +269,8 @@ class ChunkExecutor:
             self._reset = _Reset.RUNNING
             motion.begin(now.stamp, now.state, now.mode.reset_seed if now.mode.reset_seed >= 0 else now.mode.episode)
         move = Move(failed=forbidden) if forbidden else motion.step(now.stamp, now.state)
+        refused = "" if move.target is None else self._refuses(move.target, now.state)
+        move = replace(move, failed=refused) if refused else move
         if move.failed:
             self._reset, self._why_failed = _Reset.FAILED, ": " + move.failed.replace("; ", ", ")
             return self._resetting(now)
@@ -282,8 +292,9 @@ class ChunkExecutor:
     def _drive(self, now: _Moment, action: np.ndarray, driver: Driver, row: Row | None) -> StepResult:
         anchor = self._anchor(driver, now.state)
         verdict = self._safety.check(self._space.target(anchor, action), now.state)
-        if verdict.target is None:
-            return self._hold(now, "; ".join(verdict.reasons), flush=True)
+        refused = "; ".join(verdict.reasons) if verdict.target is None else self._refuses(verdict.target, now.state)
+        if refused:
+            return self._hold(now, refused, flush=True)
         lost = self._following.step(now.stamp, now.state, verdict.target, self._space.deltas(action))
         if lost:
             self.recovery.fault(lost)

@@ -8,6 +8,7 @@ import numpy as np
 from sensor_msgs.msg import Image
 
 from rlt_ros import msg
+from rlt_ros.loop.episode_count import EpisodeCount
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
@@ -18,7 +19,7 @@ from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
-from rlt_ros.types import ExecutedStep, Observation
+from rlt_ros.types import Observation
 
 SETTLING_TIME = 1.0
 
@@ -31,7 +32,7 @@ class ObservationNode(BaseNode):
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._size = declare(self, "image_size", 64, "Side of the square policy images [pixels].")
         self._last: Observation | None = None
-        self._executed: ExecutedStep | None = None
+        self._count = EpisodeCount()
         self._waiting: dict[str, Any] | None = None
         self._publisher = self.create_publisher(msg.Observation, "observation", qos.STEP)
         # After a restart the count goes on where the latched executed_step says; give that one time to arrive.
@@ -88,9 +89,7 @@ class ObservationNode(BaseNode):
         self._emit_when_counted()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
-        step = step_from_message(message)
-        if self._executed is None or step.observation_id >= self._executed.observation_id:
-            self._executed = step
+        self._count.add(step_from_message(message))
         self._emit_when_counted()
 
     def _on_settled(self) -> None:
@@ -99,7 +98,7 @@ class ObservationNode(BaseNode):
         self._emit_when_counted()
 
     def _emit_when_counted(self) -> None:
-        if self._waiting is None or not (self._settled or self._executed):
+        if self._waiting is None or not (self._settled or self._count.executed):
             return
         # Episode and step follow from the step before; in lockstep its report is on the way whenever sensors moved on.
         if self.lockstep and self._last is not None and not self._answered():
@@ -113,19 +112,19 @@ class ObservationNode(BaseNode):
         self._publish(self._last)
 
     def _answered(self) -> bool:
-        return self._executed is not None and self._executed.observation_id >= self._last.id
+        done = self._count.executed
+        return done is not None and done.observation_id >= self._last.id
 
     def _build(self, complete: dict[str, Any]) -> Observation:
-        config, done = self._robot, self._executed
+        config = self._robot
         state = robot_state(complete, config)
         messages = {name: complete[f"camera {name}"] for name in config.cameras}
-        last_id = max(self._last.id if self._last else 0, done.observation_id if done else 0)
-        episode = 0 if done is None else done.episode + int(done.reset_done)
+        number, episode, step = self._count.following(self._last.id if self._last else 0)
         return Observation(
-            id=last_id + 1,
+            id=number,
             stamp=max(state.stamp, *(stamp_of(m.header) for m in messages.values())),
             episode=episode,
-            step=0 if done is None or done.reset_done else done.step + 1,
+            step=step,
             images={name: image_from_message(m, self._size) for name, m in messages.items()},
             proprio=self._proprio(state, episode),
         )

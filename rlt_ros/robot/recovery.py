@@ -1,8 +1,9 @@
 """Recovery after a reflex, in the three documented steps of franka_ros2 2.4 / 3.3; pure, `nodes.recovery` does it.
 
-What needs recovery: a reflex, an error flag, an arm that does not follow, and a robot that is idle after a reflex, a
-user stop or guiding, whatever its flags say by then: they clear themselves once the arm stands (franka_ros issues 32,
-308). A robot that is in MOVE without errors has a running controller, whoever started it: then all is well.
+What needs recovery: a reflex, an error flag, an arm that does not follow, and a robot that is idle after a motion, a
+reflex, a user stop or guiding, whatever its flags say by then: they clear themselves once the arm stands (franka_ros
+issues 32, 308), and a robot that no controller commands any more is idle. A robot that is in MOVE without errors has a
+running controller, whoever started it: then all is well.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class RecoveryMachine:
         self._mode = state.mode
         if state.mode in _INTERRUPTING or state.error:
             self._interrupted = state.mode.name if state.mode in _INTERRUPTING else "an error"
+        elif state.mode is RobotMode.MOVE and self._stage is _Stage.WELL:
+            self._interrupted = state.mode.name
         cause = self._cause_in(state)
         if cause:
             self._fall_ill(cause)
@@ -163,8 +166,6 @@ class RecoveryMachine:
 
     def _stay_well(self, state: RobotState) -> None:
         self._well_since = state.stamp if self._well_since is None else self._well_since
-        if state.mode is RobotMode.MOVE:
-            self._interrupted = ""
         if not 0 <= state.stamp - self._well_since < FORGIVEN_AFTER:
             self._attempts = 0
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 Vector3 = tuple[float, float, float]
+Vector4 = tuple[float, float, float, float]
 STATE_SOURCES = ("topics", "robot_state", "standard")
 GRIPPER_DRIVERS = ("franka_hand", "gripper_command", "none")
 AFTER_RESET = ("open", "keep")
@@ -26,8 +27,8 @@ class StateSource:
     success_rate: float
 
     def __post_init__(self) -> None:
-        _one_of("source", self.source, STATE_SOURCES)
-        _positive(self, "rate")
+        one_of("source", self.source, STATE_SOURCES)
+        positive("rate", self.rate)
         if not 0.0 <= self.success_rate <= 1.0:
             raise ValueError(f"success_rate is {self.success_rate}; expected a share between 0 and 1")
 
@@ -49,7 +50,7 @@ class Following:
 
     def __post_init__(self) -> None:
         for name in ("seconds", "still_translation", "still_rotation", "error_translation", "error_rotation"):
-            _positive(self, name)
+            positive(name, getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Recovery:
     controllers: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _positive(self, "timeout")
+        positive("timeout", self.timeout)
         if self.attempts < 1 or not self.pause >= 0.0:
             raise ValueError(f"attempts is {self.attempts}, pause {self.pause} s; expected 1 or more and 0 or more")
 
@@ -82,7 +83,7 @@ class Start:
     """
 
     position: Vector3
-    quaternion: tuple[float, float, float, float]
+    quaternion: Vector4
     spread: Vector3
     rotation: Vector3
     saved: tuple[tuple[float, float, float, float, float, float, float], ...]
@@ -109,19 +110,20 @@ class Reset:
     start: Start
 
     def __post_init__(self) -> None:
-        _one_of("gripper", self.gripper, AFTER_RESET)
+        one_of("gripper", self.gripper, AFTER_RESET)
         for name in ("speed", "rotation_speed", "tolerance", "rotation_tolerance", "stalled_after", "time_limit"):
-            _positive(self, name)
+            positive(name, getattr(self, name))
         if not (self.lift >= 0.0 and self.gripper_seconds >= 0.0):
             raise ValueError(f"lift is {self.lift} m, gripper_seconds {self.gripper_seconds} s; expected 0 or more")
 
 
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(choices)}")
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Raise ValueError unless a value is a known one."""
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
 
 
-def _positive(section: object, name: str) -> None:
-    value = getattr(section, name)
-    if not (value > 0.0 and math.isfinite(value)):
+def positive(name: str, value: float) -> None:
+    """Raise ValueError unless a value is a positive, finite number."""
+    if not value > 0 or not math.isfinite(value):
         raise ValueError(f"{name} is {value}; expected a positive number")

@@ -33,6 +33,10 @@ class Fingers:
             raise ValueError(f"gripper speed {speed} m/s; expected a positive number")
         self.goal, self._speed = max(width, self._object_width), speed
 
+    def stop(self) -> None:
+        """Stand still where they are."""
+        self.goal = self.width
+
     @property
     def moving(self) -> bool:
         """The goal is not reached yet."""

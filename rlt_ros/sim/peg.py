@@ -92,6 +92,10 @@ class PegInsertion:
         """Target of the tool centre point, held until the next one. Raises ValueError if it is not a finite pose."""
         self._controller.command(target)
 
+    def halt(self) -> None:
+        """Start the controller from where the arm is, as its activation does."""
+        self._controller.reset(self.pose)
+
     def command_gripper(self, width: float, speed: float | None = None) -> None:
         """Move the fingers to a width in m (speed in m/s, None: as configured); closing ends at the peg."""
         self.fingers.command(width, speed)

@@ -91,8 +91,16 @@ def test_whoever_recovered_it_the_arm_goes_on() -> None:
     made = ill()
     assert made.observe(state()) == ""
     made = machine()
-    for mode in (RobotMode.USER_STOPPED, RobotMode.MOVE, RobotMode.IDLE):
+    for mode in (RobotMode.USER_STOPPED, RobotMode.MOVE, RobotMode.MOVE):
         assert made.observe(state(mode)) == ""
+
+
+def test_an_idle_robot_is_fine_until_a_controller_has_moved_it() -> None:
+    made = machine()
+    assert [made.observe(state(RobotMode.IDLE)) for _ in range(3)] == [""] * 3
+    made.observe(state(RobotMode.MOVE))
+    assert made.observe(state(RobotMode.IDLE)).startswith("recovery: the robot is in IDLE after MOVE")
+    assert made.observe(state(RobotMode.MOVE)) == ""
 
 
 def test_slow_recovery_is_waited_for() -> None:
