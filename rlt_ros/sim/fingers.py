@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-FINGER_TRAVEL = 0.04
-"""m, of one finger; the width is twice that (Franka hand)."""
+from rlt_ros.robot.description import FINGER_TRAVEL
 
 
 class Fingers:
