@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlt_ros.loop.phase import PhaseMachine
+from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import PRACTICE, Session
+from rlt_ros.robot.recovery import needed_by
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
 
 
@@ -82,6 +84,8 @@ class Conductor:
         if step.phase_id and step.phase_id != self._phase_id:
             self._phase_id, self._phase_steps = step.phase_id, 0
         self._phase_steps += bool(step.phase_id)
+        if needed_by(step.reason) and self.machine.phase is Phase.CRITICAL:
+            self.machine.request(Request.ABORT)  # truncated: what the policy did is not what ended it
 
     def observe(self, observation_id: int, stamp: int, episode: int) -> Word:
         """The word for an observation, after every step before it was added; the same mode again for a repeated one."""

@@ -11,7 +11,9 @@ from rclpy.task import Future
 from rlt_ros import srv
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode
+from rlt_ros.nodes.sim_controller_manager import SimControllerManager
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.sim.driver import SimDriver
 from rlt_ros.sim.fault_effects import FaultyRobot
 from rlt_ros.sim.faults import FaultRefused, FaultSchedule
 from rlt_ros.sim.peg import PegInsertion
@@ -33,6 +35,8 @@ class SimFaults:
         help_text = "Faults planned: kind[/target]@start:seconds[=value], by commas; robot time [s]."
         schedule.plan(declare(node, "fault", "", help_text))
         self.robot = FaultyRobot(schedule, seed=world.episode.seed)
+        self.driver = SimDriver(config.recovery, schedule)
+        SimControllerManager(node, config.topics, self.driver, lambda: self._now)
         self._grasped = world.pose
         self._late: list[tuple[float, Publisher, Any]] = []
         self._recovering: list[tuple[float, Future]] = []
@@ -88,5 +92,5 @@ class SimFaults:
         over = [future for end, future in self._recovering if end <= self._now]
         self._recovering = [(end, future) for end, future in self._recovering if end > self._now]
         for future in over:
-            self.robot.schedule.recover(self._now)
+            self.driver.clear_errors(self._now)
             future.set_result(None)

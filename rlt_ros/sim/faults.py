@@ -146,6 +146,10 @@ class FaultSchedule:
         """The robot has recovered from what error_recovery can end."""
         self._faults = [f for f in self._faults if f.kind != "reflex" or f.start > now]
 
+    def end(self, kind: str) -> None:
+        """A kind of fault is over."""
+        self._faults = [f for f in self._faults if f.kind != kind]
+
 
 def _number(text: str, name: str, part: str) -> float:
     try:
