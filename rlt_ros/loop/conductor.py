@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.requests import Request
@@ -59,6 +61,18 @@ class Conductor:
     def robot_steps(self) -> int:
         """Control steps since the start, evaluation included."""
         return self._robot_steps
+
+    def state(self) -> dict[str, Any]:
+        """What `take_up` needs, JSON-ready: it changes when a critical phase begins or ends."""
+        critical = self.machine.phase is Phase.CRITICAL
+        return {"phase_id": self.machine.phase_id, "critical": critical, "session": self.session.state()}
+
+    @staticmethod
+    def take_up(machine: PhaseMachine, session: Session, state: Mapping[str, Any]) -> Conductor:
+        """A conductor in the place of one that was lost."""
+        machine.take_up(state["phase_id"], state["critical"])
+        session.take_up(state["session"])
+        return Conductor(machine, session)
 
     def add_executed(self, step: ExecutedStep) -> None:
         """Count a step; repeated ones are ignored."""

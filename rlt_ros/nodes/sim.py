@@ -17,14 +17,14 @@ from sensor_msgs.msg import CameraInfo, Image, JointState
 from rlt_ros import msg, srv
 from rlt_ros.nodes import qos
 from rlt_ros.nodes import sim_messages as build
-from rlt_ros.nodes.convert import BadMessage, stamp_of
-from rlt_ros.nodes.convert_robot import pose_from_message, pose_to_message
+from rlt_ros.nodes.convert import stamp_of
+from rlt_ros.nodes.convert_robot import pose_to_message
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.nodes.sim_commands import SimCommands
 from rlt_ros.nodes.sim_faults import SimFaults
 from rlt_ros.nodes.sim_gripper import SimGripper
 from rlt_ros.robot.config import load_robot
-from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.peg import PegInsertion
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 
@@ -59,16 +59,15 @@ class SimNode(BaseNode):
         self._stalls = 0
         self._answer: msg.ExecutedStep | None = None
         self._heard = self._world.pose
-        self._target: tuple[int, Pose] | None = None
+        self._command: tuple[int, Any] | None = None
         self._sent: list[tuple[Publisher, Any]] = []
         self._sent_at = 0.0
         self._ticked = time.monotonic()
         self._late = 0.0
         self._advertise()
         self._gripper = SimGripper(self, self._world)
+        self._commands = SimCommands(self, self._world, robot, self._on_command)
         self._faults = SimFaults(self, self._world, robot)
-        self._target_topic = self.robot_topic(robot.topics.target_pose)
-        self.listen(PoseStamped, self._target_topic, self._on_target, qos.COMMAND)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.create_service(srv.ResetRobot, self.robot_topic(robot.topics.reset), self._on_reset)
         self._waiting = self.every(0.1, self._start_when_matched)
@@ -162,33 +161,28 @@ class SimNode(BaseNode):
             self._answer = message
             self._advance_when_answered()
 
-    def _on_target(self, message: PoseStamped) -> None:
-        if self.count_publishers(self._target_topic) > 1:
-            raise BadMessage("ignored: more than one publisher, as crisp_controllers does")
-        if message.header.frame_id != self._robot.base_frame:
-            raise BadMessage(f"ignored: frame {message.header.frame_id!r}; expected {self._robot.base_frame!r}")
-        target = pose_from_message(message.pose)
+    def _on_command(self, stamp: int, command: Any) -> None:
         if not self.lockstep:
-            self._command(target)
+            self._accept(command, (stamp - self.stamp) / 1e9 if stamp else 0.0)
             return
-        self._target = (stamp_of(message.header), target)
+        self._command = (stamp, command)
         self._advance_when_answered()
 
     def _advance_when_answered(self) -> None:
         if self._answer is None:
             return
         if self._answer.commanded:
-            if self._target is None or self._target[0] != self.stamp:
+            if self._command is None or self._command[0] != self.stamp:
                 return
-            self._command(self._target[1])
+            self._accept(self._command[1])
         self._answer = None
         self._move_on()
         self._publish(with_images=True)
 
-    def _command(self, target: Pose) -> None:
-        self._heard = target
+    def _accept(self, command: Any, delay: float = 0.0) -> None:
+        self._heard = self._commands.pose_of(command)
         if not self._faults.robot.deaf:
-            self._world.command(target)
+            self._world.accept(command, delay)
 
     def _on_stall_check(self) -> None:
         if time.monotonic() - self._sent_at < self._stall_after:

@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fault_watch import Watch, commanded_until, driven_until, lateness, moved_until
+from fault_watch import DRIVEN, Watch, commanded_until, driven_until, lateness, moved_until
 from geometry_msgs.msg import PoseStamped
 
 from rlt_ros import srv
 from rlt_ros.nodes import qos
 
-SERVICE, TARGET = "/sim/fault", "/target_pose"
+SERVICE, LABEL, TARGET = "/sim/fault", "/rlt/label_episode", "/target_pose"
 LIMIT = 0.2
 """s within which the arm must stand (design.md 8)."""
-SETTLING = 0.1
-"""s that the arm itself needs to come to rest once it is no longer told to move: its controller is compliant."""
+SETTLING = 0.5
+"""s that the compliant arm needs to come to rest at its last target once that moves no more."""
+
+
+EDGE = 0.06
+"""s before the end of a fault in which the executor may have seen its end: its state is newer than the observation."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,11 @@ CELLS = (
 
 @dataclass
 class Outcome:
-    """What was measured; times in s of robot time. start: when the fault showed. commands, motion: from there to the last
-    new command and to the end of the arm's motion, 0 if there was none. driven: from there to the last observation upon
-    which somebody drove. late: of the machine. recovered: from the end of the fault to the first driven step, None if
-    there was none in time.
+    """What was measured; times in s of robot time.
+
+    start: when the fault showed. commands, motion: from there to the last new command and to the end of the arm's
+    motion, 0 if there was none. driven: from there to the last observation upon which somebody drove. late: of the
+    machine. recovered: from the end of the fault to the first driven step, None if there was none in time.
     """
 
     cell: Cell
@@ -91,7 +96,9 @@ class Outcome:
     phase_id: int = 0
     reasons: list[str] = field(default_factory=list)
     problem: str = ""
+    run: str = ""
     rows: dict[str, int] = field(default_factory=dict)
+    wrong_rows: list[str] = field(default_factory=list)
 
     @property
     def allowed(self) -> float:
@@ -110,7 +117,8 @@ class Matrix:
 
     def __init__(self, watch: Watch, seconds: float = 40.0) -> None:
         self._watch, self._seconds = watch, seconds
-        self._client = watch.listener.node.create_client(srv.SimFault, SERVICE)
+        self._fault_client = watch.listener.node.create_client(srv.SimFault, SERVICE)
+        self._label_client = watch.listener.node.create_client(srv.LabelEpisode, LABEL)
 
     def measure(self, cell: Cell) -> Outcome:
         """Wait for a good moment, bring the fault about, see what comes of it."""
@@ -120,7 +128,10 @@ class Matrix:
             with self._fault(cell):
                 self._follow(outcome, cell)
             watch.wait(lambda: watch.driving(outcome.end, 3, phase=False), self._seconds, f"driven steps after {cell}")
-            outcome.recovered = min(s.at for s in watch.steps if s.at > outcome.end) - outcome.end
+            outcome.recovered = (
+                min(s.at for s in watch.steps if s.at > outcome.end and s.driver in DRIVEN) - outcome.end
+            )
+            self.label(srv.LabelEpisode.Request.FAILURE)
         except AssertionError as error:
             outcome.problem = str(error).splitlines()[0]
         self._judge(outcome)
@@ -141,9 +152,17 @@ class Matrix:
     def ask(self, kind: str, seconds: float, target: str = "", value: float = 0.0) -> None:
         """Call the simulator's service."""
         request = srv.SimFault.Request(kind=kind, target=target, seconds=seconds, value=value)
-        answer = self._client.call_async(request)
-        self._watch.wait(answer.done, 10, f"an answer of {SERVICE}")
-        assert answer.result().success, answer.result().message
+        answer = self._call(self._fault_client, request)
+        assert answer.success, answer.message
+
+    def label(self, label: int) -> None:
+        """End the critical phase as its operator would; one that has ended already is left as it is."""
+        self._call(self._label_client, srv.LabelEpisode.Request(label=label))
+
+    def _call(self, client: Any, request: Any) -> Any:
+        answer = client.call_async(request)
+        self._watch.wait(answer.done, 10, f"an answer of {client.srv_name}")
+        return answer.result()
 
     def _follow(self, outcome: Outcome, cell: Cell) -> None:
         watch = self._watch
@@ -166,6 +185,6 @@ class Matrix:
         span = watch.between(start, end)
         outcome.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
         outcome.motion = max(0.0, moved_until(span) - start)
-        outcome.driven = max(0.0, driven_until(watch.steps, start, end) - start)
+        outcome.driven = max(0.0, driven_until(watch.steps, start, end - EDGE) - start)
         outcome.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))
         outcome.reasons = sorted({s.reason for s in watch.steps if start <= s.at < end + 0.2 and s.reason})[:4]
