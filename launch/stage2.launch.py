@@ -59,6 +59,12 @@ ARGUMENTS = [
         description="Step for step with the simulator: same seed, same curve. auto: with robot:=sim.",
     ),
     DeclareLaunchArgument(
+        "reset",
+        default_value="auto",
+        choices=["auto", "teleport", "motion"],
+        description="How the arm gets to a start state. auto: with robot:=sim teleport; else lift and motion.",
+    ),
+    DeclareLaunchArgument(
         "practice_minutes", default_value="7.0", description="Practice, in minutes of (simulated or real) robot time."
     ),
     DeclareLaunchArgument("max_episodes", default_value="0", description="Practice episodes at most; 0: no limit."),
@@ -140,6 +146,8 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
     stage1 = {"checkpoint": str(Path(checkpoint).expanduser().resolve())}
     task = {"task": argument["task"] if simulated else ""}
     run = {"run_dir": str(run_dir)}
+    teleports = argument["reset"] == "teleport" or (argument["reset"] == "auto" and simulated)
+    reset = {"reset": "teleport" if teleports else "motion"}
     session = {
         "scripted": simulated,
         "practice_minutes": float(argument["practice_minutes"]),
@@ -165,7 +173,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         vital("observation"),
         vital("features", managed, seed, stage1, task),
         vital("actor", managed, seed, stage1),
-        vital("executor", managed),
+        vital("executor", managed, reset),
         vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         # Nothing is lost while it is away: rows wait in the actor, and its journal has the rest.
         node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
