@@ -7,6 +7,7 @@ state forbids, then the person, then the policy. Time is that of the stamps, so 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -91,7 +92,8 @@ class ChunkExecutor:
     reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
     observation. Otherwise a chunk must answer an observation that was told to `observe` and is recent enough, so that
-    a replayed one never moves the arm (B36). chunk: C that chunks must have, None for any. max_age: s, of a chunk.
+    a replayed one never moves the arm (B36). chunk: C that chunks must have, None for any. refuses: why the command
+    back-end cannot send the arm to a target, empty if it can; then the arm holds. max_age: s, of a chunk.
     """
 
     def __init__(
@@ -99,10 +101,12 @@ class ChunkExecutor:
         robot: RobotConfig,
         chunk: int | None = None,
         lockstep: bool = True,
+        refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
         max_age: float = CHUNK_MAX_AGE,
     ) -> None:
         self._robot = robot
         self._lockstep = lockstep
+        self._refuses = refuses
         self._max_age = int(max_age * 1e9)
         self._stamps: OrderedDict[int, int] = OrderedDict()
         self._early: ActionChunk | None = None
@@ -340,8 +344,9 @@ class ChunkExecutor:
     def _drive(self, now: _Moment, action: np.ndarray, driver: Driver, row: Row | None) -> StepResult:
         anchor = self._anchor(driver, now.state)
         verdict = self._safety.check(self._space.target(anchor, action), now.state)
-        if verdict.target is None:
-            return self._hold(now, "; ".join(verdict.reasons), flush=True)
+        refused = "; ".join(verdict.reasons) if verdict.target is None else self._refuses(verdict.target, now.state)
+        if refused:
+            return self._hold(now, refused, flush=True)
         self._target = verdict.target
         change = self._gripper.update(float(action[GRIPPER]))
         sent = self._space.action(anchor, verdict.target, self._gripper.held)

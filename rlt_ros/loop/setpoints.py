@@ -17,8 +17,8 @@ AHEAD = 0.2
 """s: no target is pursued longer, so nothing is ever commanded further ahead (design.md 3)."""
 
 MARGIN = 2.0
-"""How much faster than the fastest action allowed by the action scale a set-point may move: to catch up after a late
-tick, or after a target that came late, and no more."""
+"""How much faster than the fastest action of the action scale a set-point may move, to catch up after a late tick or
+target."""
 
 
 class Setpoints:
@@ -106,13 +106,18 @@ class Setpoints:
         return self._last.moved(shorter, less)
 
 
-def setpoints_of(robot: RobotConfig, rate: float, interpolation: float) -> Setpoints:
-    """Set-points for a robot's action scale. rate: Hz. Raises ValueError if it is below the control rate."""
+def setpoints_of(robot: RobotConfig, interpolation: float) -> Setpoints:
+    """Set-points at `command.rate`, bounded by the action scale and by the robot's `limits.speed` and `rotation_speed`.
+
+    Raises ValueError if the rate is below the control rate.
+    """
+    rate, scale, limits = robot.command.rate, robot.action_scale, robot.limits
     if not rate >= robot.control_rate:
-        raise ValueError(f"command_rate is {rate} Hz; expected at least control_rate, {robot.control_rate} Hz")
+        raise ValueError(f"command.rate is {rate} Hz; expected at least control_rate, {robot.control_rate} Hz")
     # Translation and rotation are boxes of three values: their diagonal is the fastest action.
-    share = MARGIN * math.sqrt(3.0) * robot.control_rate / rate
-    return Setpoints(1.0 / rate, interpolation, share * robot.action_scale.translation, share * robot.action_scale.rotation)
+    fastest = MARGIN * math.sqrt(3.0) * robot.control_rate
+    speed, turning = min(fastest * scale.translation, limits.speed), min(fastest * scale.rotation, limits.rotation_speed)
+    return Setpoints(1.0 / rate, interpolation, speed / rate, turning / rate)
 
 
 def _shortened(vector: np.ndarray, limit: float) -> np.ndarray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
 from rclpy.task import Future
 
 from rlt_ros import msg, srv
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.commands import CommandPort
 from rlt_ros.nodes.convert import (
     chunk_from_message,
     mode_from_message,
@@ -19,13 +19,14 @@ from rlt_ros.nodes.convert import (
     step_to_message,
     vector,
 )
-from rlt_ros.nodes.convert_robot import robot_state, stamped_pose, state_streams
+from rlt_ros.nodes.convert_robot import robot_state, state_streams
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import PolicyMode
+from rlt_ros.types import Driver, PolicyMode
 
 try:
     from franka_msgs.msg import FrankaRobotState
@@ -52,9 +53,8 @@ class ExecutorNode(ManagedNode):
 
     def setup(self) -> None:
         config = self._robot
-        self._core = ChunkExecutor(config, lockstep=self.lockstep)
-        self._target_topic = self.robot_topic(config.topics.target_pose)
-        self._targets = self.create_publisher(PoseStamped, self._target_topic, qos.COMMAND)
+        self._commands = CommandPort(self, config)
+        self._core = ChunkExecutor(config, lockstep=self.lockstep, refuses=self._commands.refuses)
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
         self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
         self._gripper = GripperClient(self, config)
@@ -79,7 +79,7 @@ class ExecutorNode(ManagedNode):
     def stop(self) -> None:
         target = self._core.hold()
         if target is not None and self._alone:
-            self._targets.publish(stamped_pose(target, self._now(), self._robot.base_frame))
+            self._commands.hold(target, None, self._now())
 
     def _now(self) -> int:
         return self.get_clock().now().nanoseconds
@@ -135,11 +135,11 @@ class ExecutorNode(ManagedNode):
 
     def _on_tick(self) -> None:
         if self.active and not self._alone:
-            self._alone = self.count_publishers(self._target_topic) == 1
+            self._alone = self._commands.publishers() == 1
             if not self._alone:
                 # Controllers ignore a command topic with two publishers, and DDS counts a killed one for up to 15 s.
                 self.get_logger().warning(
-                    f"{self._target_topic} has another publisher; waiting", throttle_duration_sec=2.0
+                    f"{self._commands.topic} has another publisher; waiting", throttle_duration_sec=2.0
                 )
         self._advance()
 
@@ -165,7 +165,7 @@ class ExecutorNode(ManagedNode):
             patient=patient,
         )
         if result is not None:
-            self._carry_out(observation, mode, result)
+            self._carry_out(observation, mode, state, result)
 
     def _inputs(self, observation: msg.Observation) -> tuple[RobotState | None, PolicyMode | None]:
         if self.lockstep:
@@ -178,7 +178,7 @@ class ExecutorNode(ManagedNode):
         newest = max(stamp_of(m.header) for m in complete.values())
         return self._state(complete, newest), self._modes.get(max(self._modes, default=0))
 
-    def _carry_out(self, observation: msg.Observation, mode: PolicyMode, result: StepResult) -> None:
+    def _carry_out(self, observation: msg.Observation, mode: PolicyMode, state: RobotState, result: StepResult) -> None:
         if result.wants_reset:
             self._request_reset(mode.reset_seed)
             return
@@ -186,8 +186,10 @@ class ExecutorNode(ManagedNode):
         stamp = stamp_of(observation.header)
         if result.gripper is not None:
             self._gripper.command(result.gripper)
-        if result.target is not None:
-            self._targets.publish(stamped_pose(result.target, stamp, self._robot.base_frame))
+        if result.target is not None and result.executed.driver is Driver.HOLD:
+            self._commands.hold(result.target, state, stamp)
+        elif result.target is not None:
+            self._commands.send([SetPoint(result.target)], state, stamp)
         self._steps.publish(step_to_message(result.executed))
         if result.executed.reason and not result.executed.reason.startswith("operator:"):
             self.get_logger().warning(f"holding: {result.executed.reason}", throttle_duration_sec=1.0)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rlt_ros.robot.action_space import ActionSpace
+from rlt_ros.robot.commands.config import Command
+from rlt_ros.robot.limits import Arm
 from rlt_ros.robot.pose import Pose
-from rlt_ros.strict import load
+from rlt_ros.strict import ConfigError, build, merged, read_mapping
+from rlt_ros.types import PROPRIO_NAMES
 
 Vector3 = tuple[float, float, float]
+Vector4 = tuple[float, float, float, float]
 DEFAULT = Path(__file__).with_name("franka.yaml")
+PRESETS = Path(__file__).with_name("presets")
 
 
 @dataclass(frozen=True)
 class Topics:
-    """Names relative to the robot's namespace, as franka_ros2, crisp_controllers and the camera driver give them."""
+    """Names relative to the robot's namespace, as franka_ros2, the controllers and the camera driver give them."""
 
     joint_states: str
     current_pose: str
@@ -27,6 +34,12 @@ class Topics:
     gripper_grasp: str
     error_recovery: str
     target_pose: str
+    target_stiffness: str
+    joint_trajectory: str
+    twist: str
+    servo_status: str
+    servo_command_type: str
+    robot_description: str
     reset: str
 
 
@@ -49,10 +62,12 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the safety module enforces; `robot.safety` says how."""
+    """What the safety module enforces; `robot.safety` says how. speed (m/s), rotation_speed (rad/s): of set-points."""
 
     leash_translation: float
     leash_rotation: float
+    speed: float
+    rotation_speed: float
     force: float
     force_release: float
     stale_after: float
@@ -75,7 +90,16 @@ class ReferencePose:
     """Pose that proprioception is relative to: position (m) and quaternion x y z w in the base frame."""
 
     position: Vector3
-    quaternion: tuple[float, float, float, float]
+    quaternion: Vector4
+
+
+@dataclass(frozen=True)
+class CameraMount:
+    """Where a camera's optical frame is: pose in a parent frame, position (m) and quaternion x y z w."""
+
+    parent: str
+    position: Vector3
+    quaternion: Vector4
 
 
 @dataclass(frozen=True)
@@ -84,24 +108,32 @@ class RobotConfig:
 
     name: str
     base_frame: str
+    tool_frame: str
     joint_names: tuple[str, ...]
     finger_joint_names: tuple[str, ...]
+    state_layout: tuple[str, ...]
     control_rate: float
     anchor: str
     action_scale: ActionScale
     reference_pose: ReferencePose
     limits: Limits
+    arm: Arm
+    command: Command
     gripper: Gripper
     cameras: dict[str, str]
+    camera_mounts: dict[str, CameraMount]
     topics: Topics
 
     def __post_init__(self) -> None:
-        if self.anchor not in ("last_target", "measured"):
-            raise ValueError(f"anchor is {self.anchor!r}; expected 'last_target' or 'measured'")
+        one_of("anchor", self.anchor, ("last_target", "measured"))
         if len(self.joint_names) != 7:
             raise ValueError(f"joint_names has {len(self.joint_names)} names; a Franka arm has 7")
-        if not self.control_rate > 0 or not math.isfinite(self.control_rate):
-            raise ValueError(f"control_rate is {self.control_rate}; expected a positive number of Hz")
+        if self.state_layout != PROPRIO_NAMES:
+            raise ValueError(f"state_layout is {list(self.state_layout)}; expected {list(PROPRIO_NAMES)}")
+        positive("control_rate", self.control_rate)
+        strangers = sorted(set(self.camera_mounts) - set(self.cameras))
+        if strangers:
+            raise ValueError(f"camera_mounts has {strangers[0]!r}; cameras are {', '.join(self.cameras)}")
 
     @property
     def action_space(self) -> ActionSpace:
@@ -114,6 +146,53 @@ class RobotConfig:
         return Pose.of(self.reference_pose.position, self.reference_pose.quaternion)
 
 
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Raise ValueError unless a value is a known one."""
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
+
+
+def positive(name: str, value: float) -> None:
+    """Raise ValueError unless a value is a positive, finite number."""
+    if not value > 0 or not math.isfinite(value):
+        raise ValueError(f"{name} is {value}; expected a positive number")
+
+
 def load_robot(path: Path | str = "") -> RobotConfig:
-    """The robot config at a path; an empty path means the FR3 default. Raises ConfigError with file, key and value."""
-    return load(RobotConfig, Path(path) if path else DEFAULT)
+    """The robot config at a path, or a preset by its name; empty: the default, FR3 with crisp_controllers.
+
+    A file with `base: FILE` takes that file (relative to itself) and replaces the keys that it names, sections key by
+    key, cameras as a whole. Raises ConfigError with file, key and value.
+    """
+    file = find_robot(path)
+    return build(RobotConfig, _settings(file, ()), str(file))
+
+
+def find_robot(path: Path | str) -> Path:
+    """The file behind a path or a preset's name. Raises ConfigError naming the presets."""
+    if not str(path):
+        return DEFAULT
+    preset = PRESETS / f"{path}.yaml"
+    if Path(path).name == str(path) and preset.is_file() and not Path(path).exists():
+        return preset
+    if not Path(path).is_file():
+        raise ConfigError(f"robot config {path}: no such file; presets are {', '.join(preset_names())}")
+    return Path(path)
+
+
+def preset_names() -> list[str]:
+    """Names of the robot configs that come with the package."""
+    return sorted(file.stem for file in PRESETS.glob("*.yaml"))
+
+
+def _settings(file: Path, seen: tuple[Path, ...]) -> Mapping[str, Any]:
+    values = dict(read_mapping(file))
+    base = values.pop("base", None)
+    if base is None:
+        return values
+    if not isinstance(base, str):
+        raise ConfigError(f"{file}: base is {base!r}; expected the name of a file")
+    below = (file.parent / base).resolve()
+    if below in seen:
+        raise ConfigError(f"{file}: base {below} is based on this file itself")
+    return merged(_settings(below, (*seen, file.resolve())), values, str(file), whole=("cameras", "camera_mounts"))

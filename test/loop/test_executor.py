@@ -464,3 +464,11 @@ def test_an_interruption_between_observations_drops_the_queue_and_the_anchor() -
     executor.offer(chunk(4))
     at = CENTRE + [0.0, 0.001, 0.0]
     np.testing.assert_allclose(step(executor, 5, at=at).target.position, at + 0.5 * STEP, atol=1e-12)
+
+
+def test_a_target_that_the_command_back_end_refuses_is_a_hold() -> None:
+    executor = ChunkExecutor(ROBOT, chunk=10, refuses=lambda target, measured: "reach: joint 4 is at its end")
+    executor.offer(chunk(1))
+    result = step(executor, 1)
+    assert result.executed.driver is Driver.HOLD and result.executed.reason == "reach: joint 4 is at its end"
+    np.testing.assert_allclose(result.target.position, CENTRE)
