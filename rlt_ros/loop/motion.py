@@ -26,9 +26,10 @@ class Motion:
 
     def __init__(self, executor: ChunkExecutor, points: Setpoints) -> None:
         self._executor, self._points = executor, points
+        self._point: Pose | None = None
         self._sent: Pose | None = None
         self.reason = ""
-        """Why the set-points stand though a step asked for motion; empty while they may move."""
+        """Why the set-points stand, from `halt` until a step drives again; empty while they may move."""
 
     @property
     def standing(self) -> Pose | None:
@@ -48,14 +49,17 @@ class Motion:
     def release(self) -> None:
         """Command nothing until the next target: the robot is reset, or stands where no target may lie."""
         self._points.release()
-        self._sent = None
+        self._point = self._sent = None
 
     def halt(self, reason: str) -> None:
         """Hold from now on, whether or not another observation comes."""
         if self.reason or self._points.goal is None:
             return
         self.reason = reason
-        self._points.stop()
+        if self._sent is None:
+            self.release()
+        else:
+            self._points.stand(self._sent)
         self._executor.interrupt(self._sent)
 
     def command(self, now: float, state: RobotState | None) -> Command | None:
@@ -64,14 +68,15 @@ class Motion:
         point = self._points.at(now)
         if point is None:
             return None
-        still = not self._points.moving and point is self._last_point
-        self._last_point = point
+        still, self._point = point is self._point, point
         if state is None:
-            self.halt("state: nothing recent was measured")
-            return None if self._sent is None else Command(self._sent, True)
+            return self._refused("state: nothing recent was measured")
         verdict = self._executor.judge(point, state)
         if verdict.target is None:
-            self.halt("; ".join(verdict.reasons))
-            return None if self._sent is None else Command(self._sent, True)
+            return self._refused("; ".join(verdict.reasons))
         self._sent = verdict.target
         return Command(verdict.target, still)
+
+    def _refused(self, reason: str) -> Command | None:
+        self.halt(reason)
+        return None if self._sent is None else Command(self._sent, True)
