@@ -112,14 +112,16 @@ class DecisionsAhead(_Inputs):
     It answers the newest observation whose pass is done; whatever newer one comes before the boundary is decided on
     again, and so is a decision that the operator's word has overtaken. The rows that are late by then are dropped by
     the executor. The observation of the next decision is announced as soon as it can be foreseen, so that a slow VLA
-    begins no other pass before it. lead: 0 for the measured one: what a pass took of late, in observations, and one more, at most
-    chunk - 1. chunk: C.
+    begins no other pass before it. lead: 0 for the measured one: what a pass took of late, in observations, and one
+    more, at most chunk - 1. chunk: C.
     """
 
     def __init__(self, chunk: int, lead: int = 0) -> None:
         super().__init__()
         if not 0 <= lead < max(chunk, 2):
-            raise ValueError(f"lead is {lead} control steps; expected 0 (measured) to {chunk - 1}, one less than a chunk")
+            raise ValueError(
+                f"lead is {lead} control steps; expected 0 (measured) to {chunk - 1}, one less than a chunk"
+            )
         self._fixed, self._most = lead, max(chunk - 1, 1)
         self._latencies: deque[int] = deque(maxlen=KEPT_LATENCIES)
         self._awaited: set[int] = set()
@@ -169,6 +171,7 @@ class DecisionsAhead(_Inputs):
         return Decision(features, self._mode, self._starts_episode())
 
     def made(self, decision: Decision, rows: int = 0) -> None:
+        """The decision was made; its chunk of so many rows is out."""
         super().made(decision)
         self._key, self._rows, self._made_at = _key(decision.mode), rows, decision.mode.observation_id
 

@@ -57,7 +57,7 @@ class ChunkPolicy:
     def decide(self, features: Features, mode: PolicyMode, late: int = 0) -> ActionChunk:
         """The chunk for an observation. RL without a learned actor gives the VLA's chunk and says so in `reason`.
 
-        late: rows that will have passed when it begins; the VLA's chunk gets as many more, as far as its reference goes.
+        late: rows that will have passed when it begins; the VLA's chunk gets as many more, if its reference has them.
         Raises NonFinite instead of handing on a chunk that is not finite: nothing is published, so the arm holds; to
         put the VLA in its place would hide a broken actor. Raises ValueError if the reference is shorter than the
         chunk.

@@ -116,7 +116,10 @@ def setpoints_of(robot: RobotConfig, interpolation: float) -> Setpoints:
         raise ValueError(f"command.rate is {rate} Hz; expected at least control_rate, {robot.control_rate} Hz")
     # Translation and rotation are boxes of three values: their diagonal is the fastest action.
     fastest = MARGIN * math.sqrt(3.0) * robot.control_rate
-    speed, turning = min(fastest * scale.translation, limits.speed), min(fastest * scale.rotation, limits.rotation_speed)
+    speed, turning = (
+        min(fastest * scale.translation, limits.speed),
+        min(fastest * scale.rotation, limits.rotation_speed),
+    )
     return Setpoints(1.0 / rate, interpolation, speed / rate, turning / rate)
 
 

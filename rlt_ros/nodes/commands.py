@@ -57,8 +57,9 @@ class CommandPort:
         self._publish(stamp, True, lambda seconds: self._backend.hold(target, state, seconds))
 
     def _publish(self, stamp: int, holding: bool, make: Any) -> None:
-        # A repeated observation gets the same answer: its command must not be planned a second time.
-        if self._last is None or self._last[0] != (stamp, holding):
+        # In lockstep a repeated observation gets the same answer: its command must not be planned a second time. In
+        # real time a simulated clock may show the same stamp at two set-points.
+        if self._last is None or not self._node.lockstep or self._last[0] != (stamp, holding):
             seconds = stamp * 1e-9 if self._node.lockstep else time.monotonic()
             self._last = (stamp, holding), self._message(make(seconds), stamp)
         self._publisher.publish(self._last[1])

@@ -1,4 +1,4 @@
-"""What a node says of itself on /diagnostics: one status per thing that can go wrong, each second and when it changes."""
+"""What a node says of itself on /diagnostics: a status for each thing that can go wrong, every second and on change."""
 
 from __future__ import annotations
 

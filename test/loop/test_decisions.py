@@ -23,12 +23,15 @@ def mode(number: int, mode: Mode = Mode.VLA) -> PolicyMode:
 
 
 def executed(
-    number: int, remaining: int = 0, step: int = 9, reset_done: bool = False, driver: Driver = Driver.VLA, **rest: object
+    number: int,
+    remaining: int = 0,
+    step: int = 9,
+    reset_done: bool = False,
+    driver: Driver = Driver.VLA,
+    **rest: object,
 ) -> ExecutedStep:
     zeros = np.zeros(7)
-    return ExecutedStep(
-        number, 0, 1, step, driver, zeros, zeros, 0, remaining=remaining, reset_done=reset_done, **rest
-    )
+    return ExecutedStep(number, 0, 1, step, driver, zeros, zeros, 0, remaining=remaining, reset_done=reset_done, **rest)
 
 
 def lockstep() -> Decisions:
