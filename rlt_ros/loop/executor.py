@@ -130,10 +130,10 @@ class ChunkExecutor:
     # real time: what an answer may refer to
 
     def observe(self, observation_id: int, stamp: int) -> None:
-        """In real time, before its `step`: an observation has come. stamp: ns. Raises ValueError if its stamp is not
-        newer than those before, or its id not higher: then it is a replayed one."""
+        """In real time, before its `step`: an observation has come. stamp: ns. Raises ValueError if its stamp is older
+        than one before (two may see the same messages), or its id not higher: then it is a replayed one."""
         newest, before = next(reversed(self._stamps.items()), (0, 0))
-        if observation_id <= newest or stamp <= before:
+        if observation_id <= newest or stamp < before:
             raise ValueError(
                 f"observation {observation_id} of {stamp} ns came after observation {newest} of {before} ns"
             )
