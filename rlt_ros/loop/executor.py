@@ -122,7 +122,7 @@ class ChunkExecutor:
         self._target: Pose | None = None
         self._previous = Driver.HOLD
         self._reset = _Reset.NONE
-        self._reset_of = -1
+        self._reset_of = self._ended = -1
         self._seen_gripper = False
         self.counts: Counter[str] = Counter()
         """Steps by driver name, and chunks refused (stale: those that came too late)."""
@@ -335,9 +335,10 @@ class ChunkExecutor:
             return None
         done = self._reset is _Reset.DONE
         if done:
+            self._ended = now.episode
             self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
         still = self._still()
-        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
+        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False))
 
     # what is done
 
@@ -378,12 +379,22 @@ class ChunkExecutor:
     def _still(self) -> np.ndarray:
         return np.array([0.0] * GRIPPER + [self._gripper.held], dtype=np.float32)
 
-    @staticmethod
     def _executed(
-        now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
+        self, now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
     ) -> ExecutedStep:
+        # In real time observations may come that were made before the news of the reset; it is said again with each.
+        done = now.episode == self._ended and (driver is Driver.RESET or not self._lockstep)
         return ExecutedStep(
-            now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest
+            now.observation_id,
+            now.stamp,
+            now.episode,
+            now.step,
+            driver,
+            action,
+            sent,
+            phase_id,
+            reset_done=done,
+            **rest,
         )
 
 

@@ -112,7 +112,8 @@ class ObservationNode(BaseNode):
             id=last_id + 1,
             stamp=stamp,
             episode=0 if done is None else done.episode + int(done.reset_done),
-            step=0 if done is None or done.reset_done else done.step + 1,
+            # In real time the report of the step before may be late.
+            step=0 if done is None else last_id - done.observation_id + (0 if done.reset_done else done.step + 1),
             images={name: image_from_message(complete[f"camera {name}"], self._size) for name in config.cameras},
             proprio=proprioception(state, config.reference, twist),
         )
