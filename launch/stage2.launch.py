@@ -23,7 +23,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import end_of
+from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
@@ -34,6 +34,11 @@ ARGUMENTS = [
     DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
     DeclareLaunchArgument(
         "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
+    ),
+    DeclareLaunchArgument(
+        "fault",
+        default_value="",
+        description="Simulated faults: kind[/target]@start:seconds[=value], by commas, such as reflex@20:3.",
     ),
     DeclareLaunchArgument(
         "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
@@ -154,19 +159,19 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
         )
 
     def vital(name: str, *parameters: dict) -> Node:
-        return node(name, *parameters, on_exit=end_of(name))
+        return node(name, *parameters, **when_it_ends(name, shared["lockstep"]))
 
     nodes = [
         vital("observation"),
         vital("features", managed, seed, stage1, task),
         vital("actor", managed, seed, stage1),
         vital("executor", managed),
-        vital("teleop", seed, run, session),
+        vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         # Nothing is lost while it is away: rows wait in the actor, and its journal has the rest.
         node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
     ]
     if simulated:
-        nodes.insert(0, vital("sim", seed, task))
+        nodes.insert(0, vital("sim", seed, task, {"fault": argument["fault"]}))
     say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
     return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
 

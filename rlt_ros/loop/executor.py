@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import numpy as np
 
 from rlt_ros.loop.chunks import ChunkQueue, ChunkRefused, Row, StaleChunk
+from rlt_ros.loop.reset import Move, ResetMotion
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.following import FollowingMonitor
 from rlt_ros.robot.gripper import GripperLatch
 from rlt_ros.robot.pose import Pose
-from rlt_ros.robot.safety import Safety, Verdict
+from rlt_ros.robot.recovery import RecoveryMachine
+from rlt_ros.robot.safety import MOVABLE, Safety, Verdict
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import ACTION_NAMES, GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
 
@@ -93,7 +96,8 @@ class ChunkExecutor:
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
     observation. Otherwise a chunk must answer an observation that was told to `observe` and is recent enough, so that
     a replayed one never moves the arm (B36). chunk: C that chunks must have, None for any. refuses: why the command
-    back-end cannot send the arm to a target, empty if it can; then the arm holds. max_age: s, of a chunk.
+    back-end cannot send the arm to a target, empty if it can; then the arm holds. moves: a reset is a motion of the arm
+    instead of something that is asked for (`StepResult.wants_reset`). max_age: s, of a chunk.
     """
 
     def __init__(
@@ -102,19 +106,23 @@ class ChunkExecutor:
         chunk: int | None = None,
         lockstep: bool = True,
         refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
+        moves: bool = False,
         max_age: float = CHUNK_MAX_AGE,
     ) -> None:
         self._robot = robot
         self._lockstep = lockstep
-        self._refuses = refuses
         self._max_age = int(max_age * 1e9)
         self._stamps: OrderedDict[int, int] = OrderedDict()
         self._early: ActionChunk | None = None
         self._key: tuple[Mode, int] | None = None
         self._pending_key: tuple[Mode, int] | None = None
+        self._refuses = refuses
         self._stale_after = int(robot.limits.stale_after * 1e9)
         self._space = robot.action_space
         self._safety = Safety(robot.limits, robot.reference)
+        self._following = FollowingMonitor(robot.following)
+        self._motion = ResetMotion(robot, self._safety) if moves else None
+        self.recovery = RecoveryMachine(robot.recovery)
         self._gripper = GripperLatch(robot.gripper)
         self._queue = ChunkQueue(chunk)
         self._results: OrderedDict[int, StepResult] = OrderedDict()
@@ -122,7 +130,8 @@ class ChunkExecutor:
         self._target: Pose | None = None
         self._previous = Driver.HOLD
         self._reset = _Reset.NONE
-        self._reset_of = self._ended = -1
+        self._reset_of = -1
+        self._why_failed = ""
         self._seen_gripper = False
         self.counts: Counter[str] = Counter()
         """Steps by driver name, and chunks refused (stale: those that came too late)."""
@@ -166,6 +175,10 @@ class ChunkExecutor:
         """The safety module's verdict on a set-point; never raises."""
         return self._safety.check(target, state)
 
+    def near(self, target: Pose, state: RobotState) -> bool:
+        """Whether the arm is where a hold would hold it."""
+        return self._safety.near(target, state)
+
     # what comes in
 
     def offer(self, chunk: ActionChunk) -> None:
@@ -191,7 +204,7 @@ class ChunkExecutor:
     def reset_finished(self, ok: bool) -> None:
         """The reset that `StepResult.wants_reset` asked for has ended. A failed one is tried again after a stop."""
         if self._reset is _Reset.RUNNING:
-            self._reset = _Reset.DONE if ok else _Reset.FAILED
+            self._reset, self._why_failed = (_Reset.DONE if ok else _Reset.FAILED), ""
 
     def hold(self) -> Pose | None:
         """The last target, to be sent once more before leaving; None if nothing was ever sent."""
@@ -245,6 +258,9 @@ class ChunkExecutor:
 
     def _answer(self, now: _Moment) -> StepResult | None:
         word = now.mode
+        if self.recovery.observe(now.state) or now.state.mode not in MOVABLE:
+            self._target = None  # whatever ends this, the arm goes on from where it is then
+            now = replace(now, standing=None)
         if self._lockstep and word.observation_id < now.observation_id:
             return None
         if word.mode is not Mode.RESET:
@@ -265,7 +281,7 @@ class ChunkExecutor:
     def _forbidden(self, now: _Moment) -> str:
         age = now.stamp - now.state.stamp
         stale = f"state: measured {age / 1e9:.3f} s before the observation" if age > self._stale_after else ""
-        return "; ".join(filter(None, (stale, *self._safety.ready(now.state))))
+        return "; ".join(filter(None, (stale, *self._safety.ready(now.state), self.recovery.reason)))
 
     def _policy(self, now: _Moment) -> StepResult | None:
         if self._switches(now):
@@ -326,7 +342,11 @@ class ChunkExecutor:
         if now.mode.episode == self._reset_of:
             return self._hold(now, "reset: done; waiting for the operator's next word", flush=True)
         if self._reset is _Reset.FAILED:
-            return self._hold(now, "reset: failed; stop and ask again", flush=True)
+            return self._hold(now, f"reset: failed{self._why_failed}; stop and ask again", flush=True)
+        if self._motion is not None:
+            return self._moving(now, self._motion)
+        if self.recovery.reason:
+            return self._hold(now, self.recovery.reason, flush=True)
         self._queue.flush(now.observation_id)
         if self._reset is _Reset.NONE:
             self._reset = _Reset.RUNNING
@@ -335,10 +355,38 @@ class ChunkExecutor:
             return None
         done = self._reset is _Reset.DONE
         if done:
-            self._ended = now.episode
-            self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
+            self._end_reset(now)
         still = self._still()
-        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False))
+        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
+
+    def _end_reset(self, now: _Moment) -> None:
+        self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
+
+    def _moving(self, now: _Moment, motion: ResetMotion) -> StepResult:
+        forbidden, running = self._forbidden(now), self._reset is _Reset.RUNNING
+        if forbidden and not (running and (self.recovery.reason or self._safety.ready(now.state))):
+            return self._hold(now, forbidden, flush=True)
+        if not running:
+            self._reset = _Reset.RUNNING
+            motion.begin(now.stamp, now.state, now.mode.reset_seed if now.mode.reset_seed >= 0 else now.mode.episode)
+        move = Move(failed=forbidden) if forbidden else motion.step(now.stamp, now.state)
+        refused = "" if move.target is None else self._refuses(move.target, now.state)
+        move = replace(move, failed=refused) if refused else move
+        if move.failed:
+            self._reset, self._why_failed = _Reset.FAILED, ": " + move.failed.replace("; ", ", ")
+            return self._resetting(now)
+        return self._moved(now, move)
+
+    def _moved(self, now: _Moment, move: Move) -> StepResult:
+        self._queue.flush(now.observation_id)
+        anchor = now.state.pose if self._target is None else self._target
+        change = None if move.gripper is None else self._gripper.update(move.gripper)
+        sent = self._space.action(anchor, move.target, self._gripper.held)
+        self._target = move.target
+        if move.done:
+            self._end_reset(now)
+        executed = self._executed(now, Driver.RESET, self._still(), sent, 0, commanded=True, reset_done=move.done)
+        return StepResult(executed, move.target, change)
 
     # what is done
 
@@ -348,6 +396,10 @@ class ChunkExecutor:
         refused = "; ".join(verdict.reasons) if verdict.target is None else self._refuses(verdict.target, now.state)
         if refused:
             return self._hold(now, refused, flush=True)
+        lost = self._following.step(now.stamp, now.state, verdict.target, self._space.deltas(action))
+        if lost:
+            self.recovery.fault(lost)
+            return self._hold(now, self.recovery.observe(now.state), flush=True)
         self._target = verdict.target
         change = self._gripper.update(float(action[GRIPPER]))
         sent = self._space.action(anchor, verdict.target, self._gripper.held)
@@ -365,6 +417,7 @@ class ChunkExecutor:
         return self._target
 
     def _hold(self, now: _Moment, reason: str, flush: bool) -> StepResult:
+        self._following.rest()
         if flush:
             self._queue.flush(now.observation_id)
             self._target = now.standing or self._target
@@ -379,22 +432,12 @@ class ChunkExecutor:
     def _still(self) -> np.ndarray:
         return np.array([0.0] * GRIPPER + [self._gripper.held], dtype=np.float32)
 
+    @staticmethod
     def _executed(
-        self, now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
+        now: _Moment, driver: Driver, action: np.ndarray, sent: np.ndarray, phase_id: int, **rest: object
     ) -> ExecutedStep:
-        # In real time observations may come that were made before the news of the reset; it is said again with each.
-        done = now.episode == self._ended and (driver is Driver.RESET or not self._lockstep)
         return ExecutedStep(
-            now.observation_id,
-            now.stamp,
-            now.episode,
-            now.step,
-            driver,
-            action,
-            sent,
-            phase_id,
-            reset_done=done,
-            **rest,
+            now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest
         )
 
 

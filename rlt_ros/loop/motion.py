@@ -70,13 +70,17 @@ class Motion:
             return None
         still, self._point = point is self._point, point
         if state is None:
-            return self._refused("state: nothing recent was measured")
+            return self._refused("state: nothing recent was measured", None)
         verdict = self._executor.judge(point, state)
         if verdict.target is None:
-            return self._refused("; ".join(verdict.reasons))
+            return self._refused("; ".join(verdict.reasons), state)
         self._sent = verdict.target
         return Command(verdict.target, still)
 
-    def _refused(self, reason: str) -> Command | None:
+    def _refused(self, reason: str, state: RobotState | None) -> Command | None:
         self.halt(reason)
+        # The executor's holds may have moved on to where the arm is now: to stand there is no motion.
+        point = self._points.last
+        if state is not None and point is not None and self._executor.near(point, state):
+            self._sent = point
         return None if self._sent is None else Command(self._sent, True)

@@ -22,22 +22,19 @@ from rlt_ros.nodes.convert import (
     step_to_message,
     vector,
 )
-from rlt_ros.nodes.convert_robot import robot_state, state_streams
+from rlt_ros.nodes.convert_robot import Part, robot_state
 from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.live import Live, LiveConfig
 from rlt_ros.nodes.parameters import declare, declare_dataclass
+from rlt_ros.nodes.recovery import RecoveryClient
+from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.side import Side
 from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
-
-try:
-    from franka_msgs.msg import FrankaRobotState
-except ImportError:  # no binary release for every distribution: then robot_mode stays unknown
-    FrankaRobotState = None
-
 
 OUTDATED = 1.0
 """s: what is further from now by its stamp is a recording, or has another clock."""
@@ -54,6 +51,10 @@ class ExecutorNode(ManagedNode):
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._limits = declare_dataclass(self, Limits)
         self._config = declare_dataclass(self, LiveConfig)
+        self._resets_by = declare(self, "reset", "teleport", "teleport: ask the simulator; motion: move the arm.")
+        if self._resets_by not in ("teleport", "motion"):
+            raise ValueError(f"parameter reset is {self._resets_by!r}; expected teleport or motion")
+        self._side: Side | None = None
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
         self._modes: dict[int, PolicyMode] = {}
@@ -71,11 +72,17 @@ class ExecutorNode(ManagedNode):
         config = self._robot
         self._commands = CommandPort(self, config)
         self._core = ChunkExecutor(
-            config, lockstep=self.lockstep, refuses=self._commands.refuses, max_age=self._config.chunk_max_age
+            config,
+            lockstep=self.lockstep,
+            refuses=self._commands.refuses,
+            moves=self._resets_by == "motion",
+            max_age=self._config.chunk_max_age,
         )
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
         self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
-        self._gripper = GripperClient(self, config)
+        self._side = Side(self, "side")
+        self._gripper = GripperClient(self._side, config, self.robot_topic)
+        self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
         self._diagnostics = Diagnostics(self, config.name)
         if not self.lockstep:
             self._live = Live(self, config, self._core, self._limits, self._config, self._diagnostics)
@@ -87,16 +94,10 @@ class ExecutorNode(ManagedNode):
         self._start_timers()
 
     def _connect_robot(self) -> None:
-        topics = self._robot.topics
-        streams = state_streams(topics)
-        if FrankaRobotState is not None:
-            streams["robot_state"] = (FrankaRobotState, topics.robot_state)
-        self._state_topics = [self.robot_topic(topic) for _, topic in streams.values()]
-        limit = int(self._limits.watch_state * 1e9)
-        self._equal = StampSynchroniser(tuple(streams), depth=8) if self.lockstep else None
-        self._latest = None if self.lockstep else LatestSynchroniser(tuple(streams), limit)
-        for name, (kind, topic) in streams.items():
-            self.listen(kind, self.robot_topic(topic), lambda m, name=name: self._on_sensor(name, m), qos.SENSOR)
+        self._robot_topics = RobotListener(self, self._robot, self._on_robot)
+        streams, limit = tuple(self._robot_topics.streams), int(self._limits.watch_state * 1e9)
+        self._equal = StampSynchroniser(streams, depth=8) if self.lockstep else None
+        self._latest = None if self.lockstep else LatestSynchroniser(streams, limit)
 
     def _start_timers(self) -> None:
         self.every(1.0, self._on_second)
@@ -116,25 +117,25 @@ class ExecutorNode(ManagedNode):
         if target is not None and (self._alone or (self._live is not None and self._live.alone)):
             self._commands.hold(target, None, self.now())
 
+    def close(self) -> None:
+        super().close()
+        if self._side is not None:
+            self._side.close()
+
     def now(self) -> int:
         """ROS time in ns."""
         return self.get_clock().now().nanoseconds
 
     # what comes in
 
-    def _on_sensor(self, name: str, message: Any) -> None:
-        stamp = stamp_of(message.header)
+    def _on_robot(self, name: str, part: Part) -> None:
         if self._latest is not None:
-            self._latest.add(name, stamp, message, self.now())
+            self._latest.add(name, part.stamp, part, self.now())
             return
-        complete = self._equal.add(name, stamp, message)
+        complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
-            self._remember(self._states, stamp, self._measured(complete, stamp))
+            self._remember(self._states, part.stamp, robot_state(complete, self._robot))
             self._advance()
-
-    def _measured(self, complete: dict[str, Any], stamp: int) -> RobotState:
-        config = self._robot
-        return robot_state(complete, stamp, config.joint_names, config.finger_joint_names, config.base_frame)
 
     @staticmethod
     def _remember(table: dict[int, Any], key: int, value: Any) -> None:
@@ -218,10 +219,7 @@ class ExecutorNode(ManagedNode):
     def newest_state(self) -> tuple[RobotState | None, str]:
         """The newest measured state, None if it is too old or makes no sense, and then why."""
         try:
-            complete = self._latest.snapshot(self.now())
-            stamp = max(stamp_of(m.header) for m in complete.values())
-            if self._state is None or stamp != self._state.stamp:
-                self._state = self._measured(complete, stamp)
+            self._state = robot_state(self._latest.snapshot(self.now()), self._robot)
         except (Stale, ValueError) as error:
             return None, str(error)
         return self._state, ""
@@ -243,7 +241,7 @@ class ExecutorNode(ManagedNode):
 
     def silent_topics(self) -> list[str]:
         """Topics of the robot's state that nobody publishes on."""
-        return [topic for topic in self._state_topics if self.count_publishers(topic) == 0]
+        return self._robot_topics.absent()
 
     # what is done
 

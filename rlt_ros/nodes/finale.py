@@ -25,7 +25,7 @@ class Finale:
 
     def __init__(self, node: TeleopNode) -> None:
         self._node = node
-        self._run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
+        self.run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
         self._save = node.create_client(srv.SaveCheckpoint, "save_checkpoint")
         self._started = time.monotonic()
         self._moved: float | None = None
@@ -76,9 +76,9 @@ class Finale:
 
     def _conclude(self) -> None:
         summary = self._summary()
-        if self._run_dir.name:
-            write_json(self._run_dir / "summary.json", summary)
-        print(summary_text(summary, self._run_dir), flush=True)
+        if self.run_dir.name:
+            write_json(self.run_dir / "summary.json", summary)
+        print(summary_text(summary, self.run_dir), flush=True)
         self._node.finish(0)
 
     def _summary(self) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,20 @@ from rlt_ros.robot.action_space import ActionSpace
 from rlt_ros.robot.commands.config import Command
 from rlt_ros.robot.limits import Arm
 from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.sections import (
+    GRIPPER_DRIVERS,
+    Following,
+    Recovery,
+    Reset,
+    StateSource,
+    Vector3,
+    Vector4,
+    one_of,
+    positive,
+)
 from rlt_ros.strict import ConfigError, build, merged, read_mapping
 from rlt_ros.types import PROPRIO_NAMES
 
-Vector3 = tuple[float, float, float]
-Vector4 = tuple[float, float, float, float]
 DEFAULT = Path(__file__).with_name("franka.yaml")
 PRESETS = Path(__file__).with_name("presets")
 
@@ -32,7 +40,12 @@ class Topics:
     gripper_joint_states: str
     gripper_move: str
     gripper_grasp: str
+    gripper_homing: str
+    gripper_action: str
     error_recovery: str
+    set_hardware_state: str
+    switch_controller: str
+    list_controllers: str
     target_pose: str
     target_stiffness: str
     joint_trajectory: str
@@ -76,13 +89,31 @@ class Limits:
 
 @dataclass(frozen=True)
 class Gripper:
-    """Width in metres at action -1 (closed) and +1 (open), and the hysteresis band of the action."""
+    """Width in metres at action -1 (closed) and +1 (open), and the hysteresis band of the action.
 
+    driver: `franka_hand` (Move, Grasp, Homing of franka_msgs), `gripper_command` (GripperCommand of control_msgs, whose
+    position is half the width) or `none`. homing: before the first command. force: N. speed: m/s. timeout: s after
+    which a goal is given up. interval: s between two goals at least.
+    """
+
+    driver: str
     closed_width: float
     open_width: float
     hysteresis: float
     force: float
     speed: float
+    homing: bool
+    timeout: float
+    interval: float
+
+    def __post_init__(self) -> None:
+        one_of("driver", self.driver, GRIPPER_DRIVERS)
+        if not 0.0 <= self.closed_width < self.open_width:
+            raise ValueError(f"closed_width is {self.closed_width} m, open_width {self.open_width} m; expected less")
+        for name in ("force", "speed", "timeout"):
+            positive(name, getattr(self, name))  # a goal with force 0 that meets an object lasts for 100 s
+        if not 0.0 < self.hysteresis <= 1.0 or not self.interval >= 0.0:
+            raise ValueError(f"hysteresis is {self.hysteresis}, interval {self.interval} s; expected 0 to 1, 0 or more")
 
 
 @dataclass(frozen=True)
@@ -120,6 +151,10 @@ class RobotConfig:
     arm: Arm
     command: Command
     gripper: Gripper
+    state: StateSource
+    following: Following
+    recovery: Recovery
+    reset: Reset
     cameras: dict[str, str]
     camera_mounts: dict[str, CameraMount]
     topics: Topics
@@ -144,18 +179,6 @@ class RobotConfig:
     def reference(self) -> Pose:
         """The reference pose of proprioception."""
         return Pose.of(self.reference_pose.position, self.reference_pose.quaternion)
-
-
-def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise ValueError unless a value is a known one."""
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
-
-
-def positive(name: str, value: float) -> None:
-    """Raise ValueError unless a value is a positive, finite number."""
-    if not value > 0 or not math.isfinite(value):
-        raise ValueError(f"{name} is {value}; expected a positive number")
 
 
 def load_robot(path: Path | str = "") -> RobotConfig:

@@ -17,13 +17,14 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_presets_differ_from_the_default_in_nothing_but_their_back_end() -> None:
+def test_presets_differ_from_the_default_in_nothing_but_their_back_end_and_its_controller() -> None:
     default = load_robot()
     backends = {name: load_robot(name).command.backend for name in preset_names()}
     assert backends == {"fr3_crisp": "cartesian_pose", "fr3_joint_trajectory": "joint_trajectory", "fr3_servo": "twist"}
     for name in backends:
         robot = load_robot(name)
-        assert replace(robot, name=default.name, command=default.command) == default
+        recovery = replace(robot.recovery, controllers=default.recovery.controllers)
+        assert replace(robot, name=default.name, command=default.command, recovery=recovery) == default
     assert load_robot("fr3_crisp") == default
 
 

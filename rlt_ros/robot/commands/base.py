@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
 
@@ -18,6 +20,17 @@ class SetPoint:
     ahead: float = 0.0
 
 
+@dataclass(frozen=True)
+class Trajectory:
+    """Points of a joint trajectory. names: (7,). times: float64 (n,), s from its start. positions, velocities: float64
+    (n, 7), rad and rad/s."""
+
+    names: tuple[str, ...]
+    times: np.ndarray
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
 class CommandRefused(ValueError):
     """A set-point that the arm cannot be sent to; nothing of the command is sent."""
 
@@ -25,7 +38,7 @@ class CommandRefused(ValueError):
 class Backend(Protocol):
     """Turns set-points, judged safe already, into a command of its controller; remembers what it has sent.
 
-    A command is what `nodes.commands` has a message for: a Pose, a `joint_trajectory.Trajectory` or a twist.
+    A command is what `nodes.commands` has a message for: a Pose, a Trajectory or a twist float64 (6,).
     """
 
     def refuses(self, target: Pose, state: RobotState) -> str:

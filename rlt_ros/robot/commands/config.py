@@ -30,8 +30,8 @@ class JointTrajectory:
 
     lead: s, how much later than it is due a set-point is reached. joint_margin: rad, kept from the joints' ends.
     velocity_scale: part of the arm's velocity limits that is used. largest_step: rad, of any joint between a set-point
-    and the next. manipulability: the smallest singular value of the Jacobian below which the arm holds.
-    posture_gain: 1/s, how fast the elbow drifts back to the ready posture.
+    and the next. manipulability: smallest singular value of the Jacobian below which the arm holds.
+    posture_gain: part of its way back to the ready posture that the elbow goes with every set-point.
     """
 
     lead: float
@@ -50,9 +50,9 @@ class JointTrajectory:
 class Twist:
     """MoveIt Servo, told to take twists.
 
-    lead: s, in which the distance to a set-point is made up. units: as Servo's command_in_type; with `unitless` its
-    scale.linear (m/s) and scale.rotational (rad/s) must stand here. drift: m, drift_rotation: rad, between
-    the measured pose and the one that was commanded; beyond it what was commanded starts from the measured pose again.
+    lead: s, in which the distance to a set-point is made up. units: as Servo's command_in_type. linear_scale (m/s),
+    rotational_scale (rad/s): as Servo's scale; the fastest twists that it takes, and their unit with `unitless`. drift:
+    m, drift_rotation: rad, between the measured pose and the one that was commanded; beyond it the measured one counts.
     """
 
     lead: float
