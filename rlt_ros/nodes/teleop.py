@@ -161,9 +161,9 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
-        self._keep_session()
         if self._person is not None and word.mode.mode is Mode.HUMAN:
             self._person.drive(word.mode)
+        self._keep_session()
         if self.conductor.finished:
             self._finale.begin()
 
