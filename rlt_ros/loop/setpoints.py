@@ -16,6 +16,9 @@ from rlt_ros.robot.pose import Pose
 AHEAD = 0.2
 """s: no target is pursued longer, so nothing is ever commanded further ahead (design.md 3)."""
 
+INTERPOLATION = 0.05
+"""s from a new target to its arrival: the shortest that moves without a stop between two control steps at 20 Hz."""
+
 MARGIN = 2.0
 """How much faster than the fastest action of the action scale a set-point may move, to catch up after a late tick or
 target."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlt_ros.loop.executor import ChunkExecutor, StepResult
 from rlt_ros.loop.motion import Command, Motion
-from rlt_ros.loop.setpoints import setpoints_of
+from rlt_ros.loop.setpoints import INTERPOLATION, setpoints_of
 from rlt_ros.loop.watchdogs import ClockWatch, Limits, Watchdogs
 from rlt_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from rlt_ros.robot.commands.base import CommandRefused
@@ -30,7 +30,7 @@ _POLICIES = (Mode.VLA, Mode.RL)
 class LiveConfig:
     """Parameters of the executor in real time."""
 
-    interpolation: float = 0.05  # s from a new target to its arrival
+    interpolation: float = INTERPOLATION  # s from a new target to its arrival
     wait_for_word: float = 0.01  # s an observation waits for the operator's word about it; then the newest one counts
     wait_for_chunk: float = 0.03  # s it waits for a late chunk, or for the command of the person who drives
     chunk_max_age: float = 1.0  # s, of the observation that a chunk answers; older ones are refused
