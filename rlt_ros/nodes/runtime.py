@@ -22,7 +22,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from rlt_ros.nodes.parameters import declare
-from rlt_ros.priority import set_priority
+from rlt_ros.nodes.priority import set_priority
 
 
 class BaseNode(Node):

@@ -1,4 +1,4 @@
-"""Set-points between control steps do not keep the expert from inserting the peg: a controller at 100 Hz, virtual time."""
+"""Set-points between control steps do not keep the expert from inserting the peg: 100 Hz, virtual time."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-SAY = "from rlt_ros.priority import set_priority; import os; print(set_priority({0}), os.sched_getscheduler(0))"
+SAY = "from rlt_ros.nodes.priority import set_priority; import os; print(set_priority({0}), os.sched_getscheduler(0))"
 
 
 def run(arguments: str, *before: str) -> str:
