@@ -25,7 +25,9 @@ setup(
     install_requires=["numpy", "PyYAML", "scipy"],
     extras_require={
         "learn": ["torch", "safetensors", "tensorboard"],
-        "sim": ["mujoco"],
+        # Not with ROS: there pinocchio comes from the distribution.
+        "robot": ["pin>=3"],
+        "sim": ["mujoco", "pin>=3"],
         "data": ["pyarrow", "av"],
         "bags": ["pyarrow", "av", "rosbags"],
         "plots": ["matplotlib"],

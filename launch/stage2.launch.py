@@ -26,7 +26,8 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import ALL_NODES, end_of, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.launching import ALL_NODES, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
@@ -37,6 +38,11 @@ ARGUMENTS = [
     DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
     DeclareLaunchArgument(
         "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
+    ),
+    DeclareLaunchArgument(
+        "fault",
+        default_value="",
+        description="Simulated faults: kind[/target]@start:seconds[=value], by commas, such as reflex@20:3.",
     ),
     DeclareLaunchArgument(
         "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
@@ -183,17 +189,17 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         )
 
     def vital(name: str, *parameters: dict) -> Node:
-        return node(name, *parameters, on_exit=end_of(name))
+        return node(name, *parameters, **when_it_ends(name, shared["lockstep"]))
 
     # Nothing is lost while the learner is away: rows wait in the actor, and its journal has the rest.
     on_exit = end_if_training_failed if "teleop" in here else end_with_learner
     lives_again = {"respawn": True, "respawn_delay": 1.0, "on_exit": on_exit}
     nodes = {
-        "sim": vital("sim", seed, task),
+        "sim": vital("sim", seed, task, {"fault": argument["fault"]}),
         "observation": vital("observation"),
         "actor": vital("actor", managed, seed, stage1),
         "executor": vital("executor", managed),
-        "teleop": vital("teleop", seed, run, session),
+        "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
     groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]

@@ -52,6 +52,23 @@ def read_mapping(path: Path) -> Mapping[str, Any]:
     return values
 
 
+def merged(
+    base: Mapping[str, Any], changes: Mapping[str, Any], where: str, whole: Sequence[str] = ()
+) -> dict[str, Any]:
+    """A mapping with some keys replaced; mappings in it key by key, unless their names are among the `whole` ones.
+
+    Raises ConfigError on a key that the base lacks.
+    """
+    values = dict(base)
+    for name, value in changes.items():
+        if name not in base:
+            raise ConfigError(f"{where}: unknown key {name!r}; known are {', '.join(base)}")
+        if isinstance(base[name], Mapping) and isinstance(value, Mapping) and name not in whole:
+            value = merged(base[name], value, f"{where}.{name}")
+        values[name] = value
+    return values
+
+
 def changed(base: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """Settings with `name=value` assignments carried out. Raises ConfigError on one without a name and a value."""
     values = dict(base)
@@ -75,13 +92,17 @@ def value_of(text: str) -> Any:
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:
+    if hint is Any:
+        return value
     if isinstance(hint, type) and is_dataclass(hint):
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a mapping, found {value!r}")
         return build(hint, value, where)
     origin = getattr(hint, "__origin__", None)
     if origin is dict:
-        return dict(value)
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{where}: expected a mapping, found {value!r}")
+        return {k: _convert(hint.__args__[1], v, f"{where}.{k}") for k, v in value.items()}
     if origin is tuple:
         if not isinstance(value, (list, tuple)):
             raise ConfigError(f"{where}: expected a list, found {value!r}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rlt_ros.loop.phase import PhaseMachine
+from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import PRACTICE, Session
+from rlt_ros.robot.recovery import needed_by
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
 
 
@@ -58,6 +62,18 @@ class Conductor:
         """Control steps since the start, evaluation included."""
         return self._robot_steps
 
+    def state(self) -> dict[str, Any]:
+        """What `take_up` needs, JSON-ready: it changes when a critical phase begins or ends."""
+        critical = self.machine.phase is Phase.CRITICAL
+        return {"phase_id": self.machine.phase_id, "critical": critical, "session": self.session.state()}
+
+    @staticmethod
+    def take_up(machine: PhaseMachine, session: Session, state: Mapping[str, Any]) -> Conductor:
+        """A conductor in the place of one that was lost."""
+        machine.take_up(state["phase_id"], state["critical"])
+        session.take_up(state["session"])
+        return Conductor(machine, session)
+
     def add_executed(self, step: ExecutedStep) -> None:
         """Count a step; repeated ones are ignored."""
         if self._executed is not None and step.observation_id <= self._executed.observation_id:
@@ -68,6 +84,8 @@ class Conductor:
         if step.phase_id and step.phase_id != self._phase_id:
             self._phase_id, self._phase_steps = step.phase_id, 0
         self._phase_steps += bool(step.phase_id)
+        if needed_by(step.reason) and self.machine.phase is Phase.CRITICAL:
+            self.machine.request(Request.ABORT)  # truncated: what the policy did is not what ended it
 
     def observe(self, observation_id: int, stamp: int, episode: int) -> Word:
         """The word for an observation, after every step before it was added; the same mode again for a repeated one."""

@@ -7,16 +7,20 @@ then the policy. Time is that of the stamps, so in lockstep ages count in steps.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 import numpy as np
 
 from rlt_ros.loop.chunks import ChunkQueue, ChunkRefused, Row, StaleChunk
+from rlt_ros.loop.reset import Move, ResetMotion
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.following import FollowingMonitor
 from rlt_ros.robot.gripper import GripperLatch
 from rlt_ros.robot.pose import Pose
-from rlt_ros.robot.safety import Safety
+from rlt_ros.robot.recovery import RecoveryMachine
+from rlt_ros.robot.safety import MOVABLE, Safety
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import ACTION_NAMES, GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
 
@@ -81,15 +85,28 @@ class ChunkExecutor:
     Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
     reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
-    observation. chunk: C that chunks must have, None for any.
+    observation. chunk: C that chunks must have, None for any. refuses: why the command back-end cannot send the arm to
+    a target, empty if it can; then the arm holds. moves: a reset is a motion of the arm instead of something that is
+    asked for (`StepResult.wants_reset`).
     """
 
-    def __init__(self, robot: RobotConfig, chunk: int | None = None, lockstep: bool = True) -> None:
+    def __init__(
+        self,
+        robot: RobotConfig,
+        chunk: int | None = None,
+        lockstep: bool = True,
+        refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
+        moves: bool = False,
+    ) -> None:
         self._robot = robot
         self._lockstep = lockstep
+        self._refuses = refuses
         self._stale_after = int(robot.limits.stale_after * 1e9)
         self._space = robot.action_space
         self._safety = Safety(robot.limits, robot.reference)
+        self._following = FollowingMonitor(robot.following)
+        self._motion = ResetMotion(robot, self._safety) if moves else None
+        self.recovery = RecoveryMachine(robot.recovery)
         self._gripper = GripperLatch(robot.gripper)
         self._queue = ChunkQueue(chunk)
         self._results: OrderedDict[int, StepResult] = OrderedDict()
@@ -98,6 +115,7 @@ class ChunkExecutor:
         self._previous = Driver.HOLD
         self._reset = _Reset.NONE
         self._reset_of = -1
+        self._why_failed = ""
         self._seen_gripper = False
         self.counts: Counter[str] = Counter()
         """Steps by driver name, and chunks refused."""
@@ -121,7 +139,7 @@ class ChunkExecutor:
     def reset_finished(self, ok: bool) -> None:
         """The reset that `StepResult.wants_reset` asked for has ended. A failed one is tried again after a stop."""
         if self._reset is _Reset.RUNNING:
-            self._reset = _Reset.DONE if ok else _Reset.FAILED
+            self._reset, self._why_failed = (_Reset.DONE if ok else _Reset.FAILED), ""
 
     def hold(self) -> Pose | None:
         """The last target, to be sent once more before leaving; None if nothing was ever sent."""
@@ -170,6 +188,8 @@ class ChunkExecutor:
 
     def _answer(self, now: _Moment) -> StepResult | None:
         word = now.mode
+        if self.recovery.observe(now.state) or now.state.mode not in MOVABLE:
+            self._target = None  # whatever ends this, the arm goes on from where it is then
         if self._lockstep and word.observation_id < now.observation_id:
             return None
         if word.mode is not Mode.RESET:
@@ -188,7 +208,7 @@ class ChunkExecutor:
     def _forbidden(self, now: _Moment) -> str:
         age = now.stamp - now.state.stamp
         stale = f"state: measured {age / 1e9:.3f} s before the observation" if age > self._stale_after else ""
-        return "; ".join(filter(None, (stale, *self._safety.ready(now.state))))
+        return "; ".join(filter(None, (stale, *self._safety.ready(now.state), self.recovery.reason)))
 
     def _policy(self, now: _Moment) -> StepResult | None:
         row = self._queue.peek(now.mode.mode)
@@ -221,7 +241,11 @@ class ChunkExecutor:
         if now.mode.episode == self._reset_of:
             return self._hold(now, "reset: done; waiting for the operator's next word", flush=True)
         if self._reset is _Reset.FAILED:
-            return self._hold(now, "reset: failed; stop and ask again", flush=True)
+            return self._hold(now, f"reset: failed{self._why_failed}; stop and ask again", flush=True)
+        if self._motion is not None:
+            return self._moving(now, self._motion)
+        if self.recovery.reason:
+            return self._hold(now, self.recovery.reason, flush=True)
         self._queue.flush(now.observation_id)
         if self._reset is _Reset.NONE:
             self._reset = _Reset.RUNNING
@@ -230,17 +254,51 @@ class ChunkExecutor:
             return None
         done = self._reset is _Reset.DONE
         if done:
-            self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
+            self._end_reset(now)
         still = self._still()
         return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
+
+    def _end_reset(self, now: _Moment) -> None:
+        self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
+
+    def _moving(self, now: _Moment, motion: ResetMotion) -> StepResult:
+        forbidden, running = self._forbidden(now), self._reset is _Reset.RUNNING
+        if forbidden and not (running and (self.recovery.reason or self._safety.ready(now.state))):
+            return self._hold(now, forbidden, flush=True)
+        if not running:
+            self._reset = _Reset.RUNNING
+            motion.begin(now.stamp, now.state, now.mode.reset_seed if now.mode.reset_seed >= 0 else now.mode.episode)
+        move = Move(failed=forbidden) if forbidden else motion.step(now.stamp, now.state)
+        refused = "" if move.target is None else self._refuses(move.target, now.state)
+        move = replace(move, failed=refused) if refused else move
+        if move.failed:
+            self._reset, self._why_failed = _Reset.FAILED, ": " + move.failed.replace("; ", ", ")
+            return self._resetting(now)
+        return self._moved(now, move)
+
+    def _moved(self, now: _Moment, move: Move) -> StepResult:
+        self._queue.flush(now.observation_id)
+        anchor = now.state.pose if self._target is None else self._target
+        change = None if move.gripper is None else self._gripper.update(move.gripper)
+        sent = self._space.action(anchor, move.target, self._gripper.held)
+        self._target = move.target
+        if move.done:
+            self._end_reset(now)
+        executed = self._executed(now, Driver.RESET, self._still(), sent, 0, commanded=True, reset_done=move.done)
+        return StepResult(executed, move.target, change)
 
     # what is done
 
     def _drive(self, now: _Moment, action: np.ndarray, driver: Driver, row: Row | None) -> StepResult:
         anchor = self._anchor(driver, now.state)
         verdict = self._safety.check(self._space.target(anchor, action), now.state)
-        if verdict.target is None:
-            return self._hold(now, "; ".join(verdict.reasons), flush=True)
+        refused = "; ".join(verdict.reasons) if verdict.target is None else self._refuses(verdict.target, now.state)
+        if refused:
+            return self._hold(now, refused, flush=True)
+        lost = self._following.step(now.stamp, now.state, verdict.target, self._space.deltas(action))
+        if lost:
+            self.recovery.fault(lost)
+            return self._hold(now, self.recovery.observe(now.state), flush=True)
         self._target = verdict.target
         change = self._gripper.update(float(action[GRIPPER]))
         sent = self._space.action(anchor, verdict.target, self._gripper.held)
@@ -258,6 +316,7 @@ class ChunkExecutor:
         return self._target
 
     def _hold(self, now: _Moment, reason: str, flush: bool) -> StepResult:
+        self._following.rest()
         if flush:
             self._queue.flush(now.observation_id)
         if self._target is None or not self._safety.near(self._target, now.state):

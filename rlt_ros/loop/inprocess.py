@@ -22,6 +22,7 @@ from rlt_ros.rl.trainer import Trainer
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
 from rlt_ros.types import (
+    Driver,
     EpisodeEvent,
     Features,
     Mode,
@@ -81,7 +82,7 @@ class InProcess:
         self._parts, self.config, self._hooks = parts, loop or LoopConfig(), hooks or Hooks()
         self.session = Session(config, _always, evaluations)
         self.conductor = Conductor(PhaseMachine(_always), self.session)
-        self.executor = ChunkExecutor(parts.robot, parts.chunk)
+        self.executor = ChunkExecutor(parts.robot, parts.chunk, refuses=parts.world.refuses)
         self.policy = ChunkPolicy(parts.chunk, self.config.sigma, self.config.noise_hold, config.seed)
         self.windows = WindowAssembler(parts.chunk, self.config)
         self.outbox = Outbox(stream, bound=1)
@@ -186,7 +187,7 @@ class InProcess:
     def _carry_out(self, result: StepResult) -> None:
         world, gripper, done = self._parts.world, self._parts.robot.gripper, result.executed
         if result.target is not None:
-            world.command(result.target)
+            (world.hold if done.driver is Driver.HOLD else world.command)(result.target)
         if result.gripper is not None:
             world.command_gripper(gripper.open_width if result.gripper > 0 else gripper.closed_width)
         world.step()

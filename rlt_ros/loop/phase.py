@@ -81,6 +81,14 @@ class PhaseMachine:
         """A person drove in this episode: an evaluation episode is then invalid (field report B57)."""
         return self._intervened
 
+    def take_up(self, phase_id: int, critical: bool) -> None:
+        """Go on in the place of a machine that was lost, before the first observation: a phase that was under way is
+        aborted, and the arm holds until somebody asks for something. phase_id: of that phase, or of the last one.
+        """
+        self._phase_id, self._stopped = phase_id, True
+        if critical:
+            self._phase, self._label = Phase.CRITICAL, Label.ABORT
+
     def plan(self, plan: EpisodePlan | None) -> None:
         """Give the plan of the next episode. After a label it starts the reset, unless the operator stopped the arm."""
         self._next = plan

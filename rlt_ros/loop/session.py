@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -98,6 +99,7 @@ class Session:
         self._recent: deque[bool] = deque(maxlen=20)
         self._practised = 0
         self._practice_episodes = 0
+        self._drawn = 0
         self._plan: EpisodePlan | None = None
         self._stage = PRACTICE
 
@@ -133,6 +135,23 @@ class Session:
         score.add(success, steps if success else self.config.time_limit)
         self._recent.append(success)
 
+    def state(self) -> dict[str, Any]:
+        """What `take_up` needs, JSON-ready. The episode under way is not in it."""
+        return {
+            "practised": self._practised,
+            "practice_episodes": self._practice_episodes,
+            "drawn": self._drawn,
+            "scores": {name: asdict(score) for name, score in self._scores.items()},
+        }
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on in the place of a session that was lost; called before its first plan."""
+        self._practised, self._practice_episodes = state["practised"], state["practice_episodes"]
+        self._drawn = state["drawn"]
+        for _ in range(self._drawn):
+            self._practice_seeds.integers(_HALF)
+        self._scores |= {name: Score(**score) for name, score in state["scores"].items() if name in self._scores}
+
     def results(self) -> dict[str, dict[str, float | int | None]]:
         """Name of each evaluation -> episodes, successes, mean_steps."""
         return {name: self._scores[name].summary() for name in self._evaluations}
@@ -157,6 +176,7 @@ class Session:
     def _practice_plan(self) -> EpisodePlan:
         warm = len(self._scores[PRACTICE].steps) >= self.config.warmup_episodes
         policy = Mode.RL if warm and self._rl_gate()[0] else Mode.VLA
+        self._drawn += 1
         return EpisodePlan(policy=policy, reset_seed=int(self._practice_seeds.integers(_HALF)))
 
     def _evaluation_plan(self) -> EpisodePlan | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,15 @@ from sensor_msgs.msg import Image, JointState
 from rlt_ros import msg
 from rlt_ros.data.images import square
 from rlt_ros.nodes.convert import BadMessage, bytes_field, floats, header, stamp_of, vector
-from rlt_ros.robot.config import Topics
+from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode, RobotState
 from rlt_ros.types import PROPRIO_NAMES, Observation
+
+try:
+    from franka_msgs.msg import FrankaRobotState
+except ImportError:  # no binary release for every distribution: then robot_mode stays unknown
+    FrankaRobotState = None
 
 _BRIDGE = CvBridge()
 
@@ -69,59 +74,124 @@ def stamped_pose(pose: Pose, stamp: int, frame_id: str) -> PoseStamped:
     return PoseStamped(header=header(stamp, frame_id), pose=pose_to_message(pose))
 
 
-def _by_name(m: JointState, names: Sequence[str], values: Sequence[float], field: str) -> np.ndarray:
+def _by_name(m: JointState, names: Sequence[str], field: str) -> np.ndarray:
     # Order differs between broadcasters and driver versions; only names are reliable.
+    values = getattr(m, field)
+    if len(values) != len(m.name):
+        raise BadMessage(f"{field} has {len(values)} values for {len(m.name)} joint names")
     table = dict(zip(m.name, values))
     missing = [n for n in names if n not in table]
     if missing:
         raise BadMessage(f"{field} of joint {missing[0]!r} is missing; message has {list(m.name)}")
-    out = np.array([table[n] for n in names], dtype=np.float64)
-    if not np.isfinite(out).all():
-        raise BadMessage(f"{field} is not finite: {out.tolist()}")
-    return out
+    return _finite(np.array([table[n] for n in names], dtype=np.float64), field)
 
 
-def state_streams(topics: Topics) -> dict[str, tuple[type, str]]:
-    """Streams that `robot_state` needs: name to message type and topic, relative to the robot's namespace."""
+def _finite(values: np.ndarray, field: str) -> np.ndarray:
+    if not np.isfinite(values).all():
+        raise BadMessage(f"{field} is not finite: {values.tolist()}")
+    return values
+
+
+def state_streams(robot: RobotConfig, report: bool = True) -> dict[str, tuple[type, str]]:
+    """Streams that the robot's state is made of: name to message type and topic, relative to the robot's namespace.
+
+    report: with robot_mode and errors, where they are not part of everything else anyway. Raises ValueError where the
+    config wants franka_msgs and it is not installed.
+    """
+    topics, source = robot.topics, robot.state.source
+    streams: dict[str, tuple[type, str]] = {}
+    if source != "robot_state":
+        streams["joint_states"] = (JointState, topics.joint_states)
+        streams["current_pose"] = (PoseStamped, topics.current_pose)
+        streams["external_wrench"] = (WrenchStamped, topics.external_wrench)
+    if robot.finger_joint_names:
+        streams["gripper_joint_states"] = (JointState, topics.gripper_joint_states)
+    if source == "robot_state" and FrankaRobotState is None:
+        raise ValueError("state.source is robot_state, which needs franka_msgs; it is not installed: use `topics`")
+    if source == "robot_state" or (report and source == "topics" and FrankaRobotState is not None):
+        streams["robot_state"] = (FrankaRobotState, topics.robot_state)
+    return streams
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one message says of the robot. stamp: ns. fields: of RobotState."""
+
+    stamp: int
+    fields: dict[str, Any]
+
+
+def state_part(stream: str, message: Any, robot: RobotConfig) -> Part:
+    """What a message of one of `state_streams` says. Raises BadMessage naming what is wrong."""
+    return Part(stamp_of(message.header), _PARTS[stream](message, robot))
+
+
+def robot_state(parts: Mapping[str, Any], robot: RobotConfig) -> RobotState:
+    """RobotState from the parts of `state_streams`, with the newest stamp; what else is there is ignored."""
+    fields = {"gripper_width": robot.gripper.closed_width, "mode": None}  # of a robot without hand, without report
+    used = [parts[stream] for stream in _PARTS if stream in parts]
+    for part in used:
+        fields |= part.fields
+    return RobotState(stamp=max(part.stamp for part in used), **fields)
+
+
+def _joints(m: JointState, robot: RobotConfig) -> dict[str, Any]:
+    names = robot.joint_names
+    return {"joint_positions": _by_name(m, names, "position"), "joint_velocities": _by_name(m, names, "velocity")}
+
+
+def _pose(m: PoseStamped, robot: RobotConfig) -> dict[str, Any]:
+    _check_frame(m, robot)
+    return {"pose": pose_from_message(m.pose)}
+
+
+def _wrench(m: WrenchStamped, robot: RobotConfig) -> dict[str, Any]:
+    _check_frame(m, robot)
+    f, t = m.wrench.force, m.wrench.torque
     return {
-        "joint_states": (JointState, topics.joint_states),
-        "current_pose": (PoseStamped, topics.current_pose),
-        "external_wrench": (WrenchStamped, topics.external_wrench),
-        "gripper_joint_states": (JointState, topics.gripper_joint_states),
+        "force": _finite(np.array([f.x, f.y, f.z]), "force"),
+        "torque": _finite(np.array([t.x, t.y, t.z]), "torque"),
     }
 
 
-def robot_state(
-    messages: Mapping[str, Any], stamp: int, joints: Sequence[str], fingers: Sequence[str], base_frame: str
-) -> RobotState:
-    """RobotState from the messages of one stamp.
-
-    messages: `joint_states`, `gripper_joint_states` (JointState), `current_pose` (PoseStamped), `external_wrench`
-    (WrenchStamped) and, where franka_msgs is installed, `robot_state` (FrankaRobotState).
-    """
-    pose_message = messages["current_pose"]
-    if pose_message.header.frame_id != base_frame:
-        raise BadMessage(f"current_pose is in frame {pose_message.header.frame_id!r}; expected {base_frame!r}")
-    joint_message, finger_message = messages["joint_states"], messages["gripper_joint_states"]
-    wrench = messages["external_wrench"].wrench
-    state = RobotState(
-        stamp=stamp,
-        pose=pose_from_message(pose_message.pose),
-        joint_positions=_by_name(joint_message, joints, joint_message.position, "position"),
-        joint_velocities=_by_name(joint_message, joints, joint_message.velocity, "velocity"),
-        force=np.array([wrench.force.x, wrench.force.y, wrench.force.z]),
-        torque=np.array([wrench.torque.x, wrench.torque.y, wrench.torque.z]),
-        gripper_width=float(_by_name(finger_message, fingers, finger_message.position, "position").sum()),
-        mode=None,
-    )
-    report = messages.get("robot_state")
-    return state if report is None else replace(state, mode=RobotMode(report.robot_mode), error=_any(report))
+def _fingers(m: JointState, robot: RobotConfig) -> dict[str, Any]:
+    return {"gripper_width": float(_by_name(m, robot.finger_joint_names, "position").sum())}
 
 
-def _any(report: Any) -> bool:
+def _report(m: Any, robot: RobotConfig) -> dict[str, Any]:
+    errors, past = _active(m.current_errors), _active(m.last_motion_errors)
+    fields = {"mode": _mode(m.robot_mode), "error": bool(errors), "errors": errors, "motion_errors": past}
+    fields["success_rate"] = float(m.control_command_success_rate)
+    if robot.state.source != "robot_state":
+        return fields
+    arm = _joints(m.measured_joint_state, robot) | _pose(m.o_t_ee, robot) | _wrench(m.o_f_ext_hat_k, robot)
+    return fields | arm
+
+
+_PARTS = {
+    "joint_states": _joints,
+    "current_pose": _pose,
+    "external_wrench": _wrench,
+    "gripper_joint_states": _fingers,
+    "robot_state": _report,
+}
+
+
+def _check_frame(m: PoseStamped | WrenchStamped, robot: RobotConfig) -> None:
+    if m.header.frame_id != robot.base_frame:
+        raise BadMessage(f"frame is {m.header.frame_id!r}; expected {robot.base_frame!r}")
+
+
+def _mode(value: int) -> RobotMode:
+    try:
+        return RobotMode(value)
+    except ValueError:
+        raise BadMessage(f"robot_mode is {value}; expected one of {[int(mode) for mode in RobotMode]}") from None
+
+
+def _active(flags: Any) -> tuple[str, ...]:
     # By reflection: franka_ros2 releases add flags.
-    errors = report.current_errors
-    return any(bool(getattr(errors, name)) for name in errors.get_fields_and_field_types())
+    return tuple(name for name in flags.get_fields_and_field_types() if bool(getattr(flags, name)))
 
 
 def observation_to_message(observation: Observation, frame_id: str) -> msg.Observation:

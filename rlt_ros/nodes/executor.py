@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
 from rclpy.task import Future
 
 from rlt_ros import msg, srv
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.commands import CommandPort
 from rlt_ros.nodes.convert import (
     chunk_from_message,
     mode_from_message,
@@ -19,18 +19,17 @@ from rlt_ros.nodes.convert import (
     step_to_message,
     vector,
 )
-from rlt_ros.nodes.convert_robot import robot_state, stamped_pose, state_streams
+from rlt_ros.nodes.convert_robot import Part, robot_state
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.recovery import RecoveryClient
+from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.side import Side
+from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import PolicyMode
-
-try:
-    from franka_msgs.msg import FrankaRobotState
-except ImportError:  # no binary release for every distribution: then robot_mode stays unknown
-    FrankaRobotState = None
+from rlt_ros.types import Driver, PolicyMode
 
 
 class ExecutorNode(ManagedNode):
@@ -40,6 +39,10 @@ class ExecutorNode(ManagedNode):
         super().__init__("executor")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds to wait for a late chunk.")
+        self._resets_by = declare(self, "reset", "teleport", "teleport: ask the simulator; motion: move the arm.")
+        if self._resets_by not in ("teleport", "motion"):
+            raise ValueError(f"parameter reset is {self._resets_by!r}; expected teleport or motion")
+        self._side: Side | None = None
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
         self._modes: dict[int, PolicyMode] = {}
@@ -52,12 +55,15 @@ class ExecutorNode(ManagedNode):
 
     def setup(self) -> None:
         config = self._robot
-        self._core = ChunkExecutor(config, lockstep=self.lockstep)
-        self._target_topic = self.robot_topic(config.topics.target_pose)
-        self._targets = self.create_publisher(PoseStamped, self._target_topic, qos.COMMAND)
+        self._commands = CommandPort(self, config)
+        self._core = ChunkExecutor(
+            config, lockstep=self.lockstep, refuses=self._commands.refuses, moves=self._resets_by == "motion"
+        )
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
         self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
-        self._gripper = GripperClient(self, config)
+        self._side = Side(self, "side")
+        self._gripper = GripperClient(self._side, config, self.robot_topic)
+        self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
         self._connect_robot()
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ActionChunk, "action_chunk", self._on_chunk, qos.COMMAND)
@@ -66,39 +72,34 @@ class ExecutorNode(ManagedNode):
         self.every(0.2 if self.lockstep else 0.01, self._on_tick)
 
     def _connect_robot(self) -> None:
-        topics = self._robot.topics
-        streams = state_streams(topics)
-        if FrankaRobotState is not None:
-            streams["robot_state"] = (FrankaRobotState, topics.robot_state)
+        streams = tuple(RobotListener(self, self._robot, self._on_robot).streams)
         limit = int(self._robot.limits.stale_after * 1e9)
-        self._equal = StampSynchroniser(tuple(streams), depth=8) if self.lockstep else None
-        self._latest = None if self.lockstep else LatestSynchroniser(tuple(streams), limit)
-        for name, (kind, topic) in streams.items():
-            self.listen(kind, self.robot_topic(topic), lambda m, name=name: self._on_sensor(name, m), qos.SENSOR)
+        self._equal = StampSynchroniser(streams, depth=8) if self.lockstep else None
+        self._latest = None if self.lockstep else LatestSynchroniser(streams, limit)
 
     def stop(self) -> None:
         target = self._core.hold()
         if target is not None and self._alone:
-            self._targets.publish(stamped_pose(target, self._now(), self._robot.base_frame))
+            self._commands.hold(target, None, self._now())
+
+    def close(self) -> None:
+        super().close()
+        if self._side is not None:
+            self._side.close()
 
     def _now(self) -> int:
         return self.get_clock().now().nanoseconds
 
     # what comes in
 
-    def _on_sensor(self, name: str, message: Any) -> None:
-        stamp = stamp_of(message.header)
+    def _on_robot(self, name: str, part: Part) -> None:
         if self._latest is not None:
-            self._latest.add(name, stamp, message, self._now())
+            self._latest.add(name, part.stamp, part, self._now())
             return
-        complete = self._equal.add(name, stamp, message)
+        complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
-            self._remember(self._states, stamp, self._state(complete, stamp))
+            self._remember(self._states, part.stamp, robot_state(complete, self._robot))
             self._advance()
-
-    def _state(self, complete: dict[str, Any], stamp: int) -> RobotState:
-        config = self._robot
-        return robot_state(complete, stamp, config.joint_names, config.finger_joint_names, config.base_frame)
 
     @staticmethod
     def _remember(table: dict[int, Any], key: int, value: Any) -> None:
@@ -135,11 +136,11 @@ class ExecutorNode(ManagedNode):
 
     def _on_tick(self) -> None:
         if self.active and not self._alone:
-            self._alone = self.count_publishers(self._target_topic) == 1
+            self._alone = self._commands.publishers() == 1
             if not self._alone:
                 # Controllers ignore a command topic with two publishers, and DDS counts a killed one for up to 15 s.
                 self.get_logger().warning(
-                    f"{self._target_topic} has another publisher; waiting", throttle_duration_sec=2.0
+                    f"{self._commands.topic} has another publisher; waiting", throttle_duration_sec=2.0
                 )
         self._advance()
 
@@ -165,7 +166,7 @@ class ExecutorNode(ManagedNode):
             patient=patient,
         )
         if result is not None:
-            self._carry_out(observation, mode, result)
+            self._carry_out(observation, mode, state, result)
 
     def _inputs(self, observation: msg.Observation) -> tuple[RobotState | None, PolicyMode | None]:
         if self.lockstep:
@@ -175,10 +176,9 @@ class ExecutorNode(ManagedNode):
         except Stale as error:
             self.get_logger().warning(f"holding: {error}", throttle_duration_sec=1.0)
             return None, None
-        newest = max(stamp_of(m.header) for m in complete.values())
-        return self._state(complete, newest), self._modes.get(max(self._modes, default=0))
+        return robot_state(complete, self._robot), self._modes.get(max(self._modes, default=0))
 
-    def _carry_out(self, observation: msg.Observation, mode: PolicyMode, result: StepResult) -> None:
+    def _carry_out(self, observation: msg.Observation, mode: PolicyMode, state: RobotState, result: StepResult) -> None:
         if result.wants_reset:
             self._request_reset(mode.reset_seed)
             return
@@ -186,8 +186,10 @@ class ExecutorNode(ManagedNode):
         stamp = stamp_of(observation.header)
         if result.gripper is not None:
             self._gripper.command(result.gripper)
-        if result.target is not None:
-            self._targets.publish(stamped_pose(result.target, stamp, self._robot.base_frame))
+        if result.target is not None and result.executed.driver is Driver.HOLD:
+            self._commands.hold(result.target, state, stamp)
+        elif result.target is not None:
+            self._commands.send([SetPoint(result.target)], state, stamp)
         self._steps.publish(step_to_message(result.executed))
         if result.executed.reason and not result.executed.reason.startswith("operator:"):
             self.get_logger().warning(f"holding: {result.executed.reason}", throttle_duration_sec=1.0)

@@ -27,7 +27,7 @@ class Finale:
 
     def __init__(self, node: TeleopNode) -> None:
         self._node = node
-        self._run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
+        self.run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
         self._save = node.create_client(srv.SaveCheckpoint, "save_checkpoint")
         self._started = time.monotonic()
         self._moved: float | None = None
@@ -69,7 +69,7 @@ class Finale:
         self._saved = True
         if not response.success:
             self._node.get_logger().error(f"save_checkpoint: {response.message}")
-        elif not (response.host == HOST and Path(response.path).is_relative_to(self._run_dir)):
+        elif not (response.host == HOST and Path(response.path).is_relative_to(self.run_dir)):
             self._learner_files = f"{response.host}:{Path(response.path).parent.parent}"
 
     def _newest_figures(self) -> tuple[int, int] | None:
@@ -96,9 +96,9 @@ class Finale:
 
     def _conclude(self) -> None:
         summary = self._summary()
-        if self._run_dir.name:
-            write_json(self._run_dir / "summary.json", summary)
-        print(summary_text(summary, self._run_dir), flush=True)
+        if self.run_dir.name:
+            write_json(self.run_dir / "summary.json", summary)
+        print(summary_text(summary, self.run_dir), flush=True)
         self._node.finish(0)
 
     def _summary(self) -> dict[str, Any]:

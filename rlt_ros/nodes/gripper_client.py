@@ -1,73 +1,156 @@
-"""Commands to the Franka hand: one goal in flight, the newest wish wins."""
+"""Commands to a gripper's actions, in a thread of their own; `robot.gripper_goals` decides what goes out when."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
+from action_msgs.msg import GoalStatus
 from rclpy.action import ActionClient
-from rclpy.node import Node
+from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 
+from rlt_ros.nodes.side import Side
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.gripper_goals import Goal, GripperGoals, Order
 
 try:
-    from franka_msgs.action import Grasp, Move
+    from franka_msgs.action import Grasp, Homing, Move
     from franka_msgs.msg import GraspEpsilon
 except ImportError:  # no binary release for every distribution
-    Grasp = Move = None
+    Grasp = Homing = Move = None
+try:
+    from control_msgs.action import GripperCommand
+except ImportError:
+    GripperCommand = None
 
-# A grasp whose width is outside epsilon reports failure although it holds the part.
 WIDE_EPSILON = 0.08
+"""m: a grasp whose width is outside epsilon reports failure although it holds the part."""
+PERIOD = 0.05
+"""s between two looks at goals and wishes."""
 
 
 class GripperClient:
-    """Turns held states (-1 closed, +1 open) into `grasp` and `move` goals of franka_gripper.
+    """Turns held states (-1 closed, +1 open) into goals of the driver that the robot config names."""
 
-    The driver runs every goal in a thread of its own and pre-empts none, so a goal per control step would queue up.
-    """
+    def __init__(self, side: Side, robot: RobotConfig, topic: Callable[[str], str]) -> None:
+        self._side = side
+        self._goals = GripperGoals(robot.gripper)
+        self._kinds = _kinds(robot)
+        self._names = {kind: topic(name) for kind, name, _ in self._kinds.values()}
+        self._clients = {kind: ActionClient(side.node, kind, name) for kind, name in self._names.items()}
+        self._number, self._handle = 0, None
+        absent = missing_package(robot)
+        if absent:
+            driver = robot.gripper.driver
+            side.log.warning(
+                f"{absent} is not installed, which gripper.driver {driver} needs: the gripper stays as it is"
+            )
+        if self._kinds:
+            side.every(PERIOD, self._step)
 
-    def __init__(self, node: Node, config: RobotConfig) -> None:
-        self._node, self._config = node, config.gripper
-        self._wish: float | None = None
-        self._busy = False
-        if Move is None:
-            node.get_logger().warning("franka_msgs is not installed: the gripper is left as it is")
-            return
-        self._move = ActionClient(node, Move, node.robot_topic(config.topics.gripper_move))
-        self._grasp = ActionClient(node, Grasp, node.robot_topic(config.topics.gripper_grasp))
+    @property
+    def status(self) -> str:
+        """What is wrong with the gripper, empty if nothing is known to be."""
+        return self._goals.status
 
     def command(self, held: float) -> None:
-        """Open (+1) or close (-1)."""
-        if Move is None:
-            return
-        self._wish = held
-        self._send_next()
+        """Open (+1) or close (-1); returns at once."""
+        if self._kinds:
+            self._side.post(lambda: self._goals.wish(held))
 
-    def _send_next(self) -> None:
-        if self._busy or self._wish is None:
-            return
-        client, goal = self._goal(self._wish)
-        if not client.server_is_ready():
-            self._node.get_logger().warning("the gripper has no action server", throttle_duration_sec=5.0)
-            return
-        self._wish, self._busy = None, True
-        client.send_goal_async(goal).add_done_callback(self._accepted)
+    def _step(self) -> None:
+        goal = self._goals.next_goal
+        if goal is not None and goal not in self._kinds:
+            self._goals.skip(f"{goal.value} is not offered by this driver")
+        order = self._goals.step(time.monotonic(), self._absent(goal))
+        if order is not None:
+            self._carry_out(order)
+        for line in self._goals.news():
+            self._side.log.warning(line)
 
-    def _goal(self, held: float) -> tuple[ActionClient, Any]:
-        c = self._config
-        if held > 0:
-            return self._move, Move.Goal(width=float(c.open_width), speed=float(c.speed))
-        epsilon = GraspEpsilon(inner=WIDE_EPSILON, outer=WIDE_EPSILON)
-        goal = Grasp.Goal(width=float(c.closed_width), speed=float(c.speed), force=float(c.force), epsilon=epsilon)
-        return self._grasp, goal
+    def _absent(self, goal: Goal | None) -> str:
+        if goal not in self._kinds:
+            return ""
+        kind = self._kinds[goal][0]
+        return "" if self._clients[kind].server_is_ready() else self._names[kind]
 
-    def _accepted(self, future: Future) -> None:
-        handle = future.result()
+    def _carry_out(self, order: Order) -> None:
+        if order.goal is None:
+            if self._handle is not None:
+                self._handle.cancel_goal_async()
+            return
+        kind, _, make = self._kinds[order.goal]
+        self._number, self._handle = order.number, None
+        sent = self._clients[kind].send_goal_async(make())
+        sent.add_done_callback(lambda future: self._accepted(order, future))
+
+    def _accepted(self, order: Order, future: Future) -> None:
+        handle: ClientGoalHandle | None = future.result()
         if handle is None or not handle.accepted:
-            self._finished(None)
+            self._goals.finished(order.number, False, "the goal was refused")
             return
-        handle.get_result_async().add_done_callback(self._finished)
+        if order.number == self._number:
+            self._handle = handle
+        handle.get_result_async().add_done_callback(lambda done: self._ended(order, done))
 
-    def _finished(self, _: Future | None) -> None:
-        self._busy = False
-        self._send_next()
+    def _ended(self, order: Order, future: Future) -> None:
+        answer = future.result()
+        ok, message = _judged(order.goal, answer.status, answer.result)
+        self._goals.finished(order.number, ok, message)
+
+
+def _judged(goal: Goal, status: int, result: Any) -> tuple[bool, str]:
+    """Whether a goal did what it should, and what the driver says if not."""
+    if hasattr(result, "reached_goal"):
+        # Fingers that meet the part do not reach the width: that is what closing is for.
+        ok = result.reached_goal or (goal is Goal.CLOSE and result.stalled)
+        return bool(ok), f"stands at {2 * result.position:.4f} m"
+    ok = status == GoalStatus.STATUS_SUCCEEDED and result.success
+    return bool(ok), str(result.error) or f"goal status {status}"
+
+
+Make = Callable[[], Any]
+
+
+def missing_package(robot: RobotConfig) -> str:
+    """Package that the driver needs and that is not installed, empty if there is none."""
+    if robot.gripper.driver == "gripper_command":
+        return "control_msgs" if GripperCommand is None else ""
+    return "franka_msgs" if robot.gripper.driver == "franka_hand" and Move is None else ""
+
+
+def _kinds(robot: RobotConfig) -> dict[Goal, tuple[type, str, Make]]:
+    """Goal to action type, action name and maker of its message; empty where the gripper is to be left alone."""
+    if robot.gripper.driver == "none" or missing_package(robot):
+        return {}
+    return _command_kinds(robot) if robot.gripper.driver == "gripper_command" else _hand_kinds(robot)
+
+
+def _command_kinds(robot: RobotConfig) -> dict[Goal, tuple[type, str, Make]]:
+    g, name = robot.gripper, robot.topics.gripper_action
+    return {
+        Goal.OPEN: (GripperCommand, name, lambda: _half_width(g.open_width, g.force)),
+        Goal.CLOSE: (GripperCommand, name, lambda: _half_width(g.closed_width, g.force)),
+    }
+
+
+def _hand_kinds(robot: RobotConfig) -> dict[Goal, tuple[type, str, Make]]:
+    g, topics = robot.gripper, robot.topics
+
+    def grasp() -> Any:
+        epsilon = GraspEpsilon(inner=WIDE_EPSILON, outer=WIDE_EPSILON)
+        return Grasp.Goal(width=float(g.closed_width), speed=float(g.speed), force=float(g.force), epsilon=epsilon)
+
+    return {
+        Goal.OPEN: (Move, topics.gripper_move, lambda: Move.Goal(width=float(g.open_width), speed=float(g.speed))),
+        Goal.CLOSE: (Grasp, topics.gripper_grasp, grasp),
+        Goal.HOME: (Homing, topics.gripper_homing, Homing.Goal),
+    }
+
+
+def _half_width(width: float, force: float) -> Any:
+    goal = GripperCommand.Goal()
+    goal.command.position, goal.command.max_effort = float(width / 2), float(force)
+    return goal

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sensor_msgs.msg import Image
 
 from rlt_ros import msg
+from rlt_ros.loop.episode_count import EpisodeCount
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
-from rlt_ros.nodes.convert_robot import image_from_message, observation_to_message, robot_state, state_streams
+from rlt_ros.nodes.convert_robot import Part, image_from_message, observation_to_message, robot_state
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.kinematics import tool_twist
-from rlt_ros.robot.state import proprioception
-from rlt_ros.types import ExecutedStep, Observation
+from rlt_ros.robot.state import RobotState, proprioception
+from rlt_ros.types import Observation
 
 SETTLING_TIME = 1.0
 
@@ -29,8 +32,8 @@ class ObservationNode(BaseNode):
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._size = declare(self, "image_size", 64, "Side of the square policy images [pixels].")
         self._last: Observation | None = None
-        self._executed: ExecutedStep | None = None
-        self._waiting: tuple[int, dict[str, Any]] | None = None
+        self._count = EpisodeCount()
+        self._waiting: dict[str, Any] | None = None
         self._publisher = self.create_publisher(msg.Observation, "observation", qos.STEP)
         # After a restart the count goes on where the latched executed_step says; give that one time to arrive.
         self._settled = False
@@ -39,49 +42,54 @@ class ObservationNode(BaseNode):
         self._connect()
 
     def _connect(self) -> None:
-        streams = state_streams(self._robot.topics)
-        streams |= {f"camera {name}": (Image, topic) for name, topic in self._robot.cameras.items()}
-        names = tuple(streams)
+        self._robot_topics = RobotListener(self, self._robot, self._on_robot, report=False)
+        cameras = {f"camera {name}": topic for name, topic in self._robot.cameras.items()}
+        names = (*self._robot_topics.streams, *cameras)
+        self._first = names[0]
         limit = int(self._robot.limits.stale_after * 1e9)
         self._equal = StampSynchroniser(names, depth=8) if self.lockstep else None
         self._latest = None if self.lockstep else LatestSynchroniser(names, limit)
-        for name, (kind, topic) in streams.items():
-            self.listen(kind, self.robot_topic(topic), lambda m, name=name: self._on_sensor(name, m), qos.SENSOR)
+        for name, topic in cameras.items():
+            self.listen(Image, self.robot_topic(topic), lambda m, name=name: self._on_image(name, m), qos.SENSOR)
         if not self.lockstep:
             self.every(1.0 / self._robot.control_rate, self._on_tick)
 
-    def _on_sensor(self, name: str, message: Any) -> None:
-        stamp = stamp_of(message.header)
+    def _on_robot(self, name: str, part: Part) -> None:
+        self._add(name, part.stamp, part)
+
+    def _on_image(self, name: str, message: Image) -> None:
+        self._add(name, stamp_of(message.header), message)
+
+    def _add(self, name: str, stamp: int, value: Any) -> None:
         if self._latest is not None:
-            self._latest.add(name, stamp, message, self.get_clock().now().nanoseconds)
+            self._latest.add(name, stamp, value, self.get_clock().now().nanoseconds)
             return
         if self._last is not None and stamp == self._last.stamp:
             self._repeat(name)
             return
-        complete = self._equal.add(name, stamp, message)
+        complete = self._equal.add(name, stamp, value)
         if complete is not None:
-            self._waiting = (stamp, complete)
+            self._waiting = complete
             self._emit_when_counted()
 
     def _repeat(self, name: str) -> None:
         # The simulator sends a step again when its answer did not come: somebody may have missed the observation.
-        if name == "current_pose":
+        if name == self._first:
             self._publish(self._last)
 
     def _on_tick(self) -> None:
-        now = self.get_clock().now().nanoseconds
         try:
-            complete = self._latest.snapshot(now)
+            complete = self._latest.snapshot(self.get_clock().now().nanoseconds)
         except Stale as error:
-            self.get_logger().warning(f"no observation: {error}", throttle_duration_sec=2.0)
+            absent = self._robot_topics.absent()
+            silent = f"; nobody publishes {', '.join(absent)}" if absent else ""
+            self.get_logger().warning(f"no observation: {error}{silent}", throttle_duration_sec=2.0)
             return
-        self._waiting = (max(stamp_of(m.header) for m in complete.values()), complete)
+        self._waiting = complete
         self._emit_when_counted()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
-        step = step_from_message(message)
-        if self._executed is None or step.observation_id >= self._executed.observation_id:
-            self._executed = step
+        self._count.add(step_from_message(message))
         self._emit_when_counted()
 
     def _on_settled(self) -> None:
@@ -90,32 +98,41 @@ class ObservationNode(BaseNode):
         self._emit_when_counted()
 
     def _emit_when_counted(self) -> None:
-        if self._waiting is None or not (self._settled or self._executed):
+        if self._waiting is None or not (self._settled or self._count.executed):
             return
         # Episode and step follow from the step before; in lockstep its report is on the way whenever sensors moved on.
         if self.lockstep and self._last is not None and not self._answered():
             return
-        stamp, complete = self._waiting
-        self._waiting = None
-        self._last = self._build(stamp, complete)
+        complete, self._waiting = self._waiting, None
+        try:
+            self._last = self._build(complete)
+        except ValueError as error:
+            self.get_logger().error(f"no observation: {error}", throttle_duration_sec=1.0)
+            return
         self._publish(self._last)
 
     def _answered(self) -> bool:
-        return self._executed is not None and self._executed.observation_id >= self._last.id
+        done = self._count.executed
+        return done is not None and done.observation_id >= self._last.id
 
-    def _build(self, stamp: int, complete: dict[str, Any]) -> Observation:
-        config, done = self._robot, self._executed
-        state = robot_state(complete, stamp, config.joint_names, config.finger_joint_names, config.base_frame)
-        twist = tool_twist(state.joint_positions, state.joint_velocities)
-        last_id = max(self._last.id if self._last else 0, done.observation_id if done else 0)
+    def _build(self, complete: dict[str, Any]) -> Observation:
+        config = self._robot
+        state = robot_state(complete, config)
+        messages = {name: complete[f"camera {name}"] for name in config.cameras}
+        number, episode, step = self._count.following(self._last.id if self._last else 0)
         return Observation(
-            id=last_id + 1,
-            stamp=stamp,
-            episode=0 if done is None else done.episode + int(done.reset_done),
-            step=0 if done is None or done.reset_done else done.step + 1,
-            images={name: image_from_message(complete[f"camera {name}"], self._size) for name in config.cameras},
-            proprio=proprioception(state, config.reference, twist),
+            id=number,
+            stamp=max(state.stamp, *(stamp_of(m.header) for m in messages.values())),
+            episode=episode,
+            step=step,
+            images={name: image_from_message(m, self._size) for name, m in messages.items()},
+            proprio=self._proprio(state, episode),
         )
+
+    def _proprio(self, state: RobotState, episode: int) -> np.ndarray:
+        twist = tool_twist(state.joint_positions, state.joint_velocities)
+        before = self._last.proprio if self._last is not None and self._last.episode == episode else None
+        return proprioception(state, self._robot.reference, twist, before)
 
     def _publish(self, observation: Observation) -> None:
         self._publisher.publish(observation_to_message(observation, self._robot.base_frame))

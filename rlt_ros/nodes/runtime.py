@@ -42,15 +42,15 @@ class BaseNode(Node):
 
     def listen(self, kind: type, topic: str, handler: Callable[[Any], None], qos: QoSProfile) -> Subscription:
         """Subscribe; a message that the handler refuses with ValueError is reported with the topic and counted."""
+        return self.create_subscription(kind, topic, lambda message: self.guarded(topic, handler, message), qos)
 
-        def guarded(message: Any) -> None:
-            try:
-                handler(message)
-            except ValueError as error:
-                self.refused[topic] += 1
-                self.get_logger().error(f"{topic}: {error}", throttle_duration_sec=1.0)
-
-        return self.create_subscription(kind, topic, guarded, qos)
+    def guarded(self, topic: str, handler: Callable[..., None], *arguments: Any) -> None:
+        """Call the handler of a topic's message; what it refuses with ValueError is reported and counted."""
+        try:
+            handler(*arguments)
+        except ValueError as error:
+            self.refused[topic] += 1
+            self.get_logger().error(f"{topic}: {error}", throttle_duration_sec=1.0)
 
     def every(self, seconds: float, callback: Callable[[], None]) -> Timer:
         """A timer on the steady clock: with a stopped /clock a timer on ROS time would never fire."""

@@ -167,6 +167,7 @@ class PractisingPerson(ScriptedPerson):
         if phase is Phase.IDLE:
             return [] if conductor.machine.mode is Mode.RESET else [Request.RESET]
         if phase is Phase.LABELLED:
-            return []  # the session's next plan has begun the reset
+            # The session's next plan has begun the reset, unless somebody has stopped the arm.
+            return [Request.RESET] if conductor.machine.mode is Mode.HOLD else []
         mode, may_help = conductor.machine.mode, not conductor.evaluating
         return self._operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)

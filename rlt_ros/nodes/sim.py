@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
@@ -16,13 +17,14 @@ from sensor_msgs.msg import CameraInfo, Image, JointState
 from rlt_ros import msg, srv
 from rlt_ros.nodes import qos
 from rlt_ros.nodes import sim_messages as build
-from rlt_ros.nodes.convert import BadMessage, stamp_of
-from rlt_ros.nodes.convert_robot import pose_from_message
+from rlt_ros.nodes.convert import stamp_of
+from rlt_ros.nodes.convert_robot import pose_to_message
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.nodes.sim_commands import SimCommands
+from rlt_ros.nodes.sim_faults import SimFaults
 from rlt_ros.nodes.sim_gripper import SimGripper
 from rlt_ros.robot.config import load_robot
-from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.peg import PegInsertion
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 
@@ -56,13 +58,16 @@ class SimNode(BaseNode):
         self._steps = 0
         self._stalls = 0
         self._answer: msg.ExecutedStep | None = None
-        self._target: tuple[int, Pose] | None = None
+        self._heard = self._world.pose
+        self._command: tuple[int, Any] | None = None
         self._sent: list[tuple[Publisher, Any]] = []
         self._sent_at = 0.0
+        self._ticked = time.monotonic()
+        self._late = 0.0
         self._advertise()
         self._gripper = SimGripper(self, self._world)
-        self._target_topic = self.robot_topic(robot.topics.target_pose)
-        self.listen(PoseStamped, self._target_topic, self._on_target, qos.COMMAND)
+        self._commands = SimCommands(self, self._world, robot, self._on_command)
+        self._faults = SimFaults(self, self._world, robot)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.create_service(srv.ResetRobot, self.robot_topic(robot.topics.reset), self._on_reset)
         self._waiting = self.every(0.1, self._start_when_matched)
@@ -70,25 +75,31 @@ class SimNode(BaseNode):
     @property
     def stamp(self) -> int:
         """Stamp of the present step in ns; a first step at 0 would look like an unset stamp."""
-        return (self._steps + 1) * self._period
+        return max(1, (self._steps + 1) * self._period + self._faults.robot.clock_offset)
+
+    @property
+    def robot_time(self) -> float:
+        """Seconds since the simulator began."""
+        return (self._steps + 1) * self._period / 1e9
 
     def _advertise(self) -> None:
         topics, add = self._robot.topics, self._publisher
-        self._state_parts: list[tuple[Publisher, Callable[[Any, int], Any]]] = [
-            (add(Clock, "/clock", qos.SENSOR), lambda state, t: build.clock(t)),
-            (add(JointState, topics.joint_states, qos.BROADCASTER), self._arm_joints),
-            (add(JointState, "franka/joint_states", qos.STATS), self._arm_joints),
-            (add(PoseStamped, topics.current_pose, qos.BROADCASTER), self._current_pose),
-            (add(WrenchStamped, topics.external_wrench, qos.BROADCASTER), self._external_wrench),
-            (add(JointState, topics.gripper_joint_states, qos.STATS), self._finger_joints),
-            (self.create_publisher(msg.SimTruth, "sim/truth", qos.STEP), self._truth),
+        self._clock_out = add(Clock, "/clock", qos.SENSOR)
+        self._truths = self.create_publisher(msg.SimTruth, "sim/truth", qos.STEP)
+        self._state_parts: list[tuple[str, Publisher, Callable[[Any, int], Any]]] = [
+            ("joint_states", add(JointState, topics.joint_states, qos.BROADCASTER), self._arm_joints),
+            ("joint_states", add(JointState, "franka/joint_states", qos.STATS), self._arm_joints),
+            ("current_pose", add(PoseStamped, topics.current_pose, qos.BROADCASTER), self._current_pose),
+            ("external_wrench", add(WrenchStamped, topics.external_wrench, qos.BROADCASTER), self._external_wrench),
+            ("gripper_joint_states", add(JointState, topics.gripper_joint_states, qos.STATS), self._finger_joints),
         ]
         if self._world.config.board.marked:
             publisher = self.create_publisher(PoseStamped, "sim/mark", qos.STEP)
-            self._state_parts.append((publisher, lambda state, t: build.mark(self._world, t)))
+            self._state_parts.append(("mark", publisher, lambda state, t: build.mark(self._world, t)))
         if build.FrankaRobotState is not None:
             publisher = add(build.FrankaRobotState, topics.robot_state, qos.STATS)
-            self._state_parts.append((publisher, lambda state, t: build.robot_report(self._world, state, t)))
+            report = lambda state, t: build.robot_report(self._world, state, t)  # noqa: E731
+            self._state_parts.append(("robot_state", publisher, report))
         self._images = {name: add(Image, topic, qos.STATS) for name, topic in self._robot.cameras.items()}
         infos = {name: topic.rsplit("/", 1)[0] + "/camera_info" for name, topic in self._robot.cameras.items()}
         self._infos = {name: add(CameraInfo, topic, qos.STATS) for name, topic in infos.items()}
@@ -109,8 +120,10 @@ class SimNode(BaseNode):
     def _external_wrench(self, state: Any, stamp: int) -> WrenchStamped:
         return build.wrench(state, stamp, self._robot.base_frame)
 
-    def _truth(self, state: Any, stamp: int) -> msg.SimTruth:
-        return build.truth(self._world, stamp, self._stalls)
+    def _truth(self, stamp: int) -> msg.SimTruth:
+        told = {"stalls": int(self._stalls), "robot_time": float(self.robot_time), "late": float(self._late)}
+        target = pose_to_message(self._heard)
+        return build.truth(self._world, stamp, target=target, faults=self._faults.robot.names, **told)
 
     # start
 
@@ -131,40 +144,45 @@ class SimNode(BaseNode):
     # stepping
 
     def _on_tick(self) -> None:
-        self._gripper.apply()
+        ticked, self._ticked = self._ticked, time.monotonic()
+        self._late = max(0.0, self._ticked - ticked - 1.0 / STATE_RATE)
+        self._move_on()
+        self._publish(with_images=self._steps % CAMERA_EVERY == 0)
+
+    def _move_on(self) -> None:
+        self._faults.advance(self.robot_time)
+        if not self._faults.robot.gripper_stuck:
+            self._gripper.apply()
         self._world.step()
         self._steps += 1
-        self._publish(with_images=self._steps % CAMERA_EVERY == 0)
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
         if self.lockstep and stamp_of(message.header) == self.stamp:
             self._answer = message
             self._advance_when_answered()
 
-    def _on_target(self, message: PoseStamped) -> None:
-        if self.count_publishers(self._target_topic) > 1:
-            raise BadMessage("ignored: more than one publisher, as crisp_controllers does")
-        if message.header.frame_id != self._robot.base_frame:
-            raise BadMessage(f"ignored: frame {message.header.frame_id!r}; expected {self._robot.base_frame!r}")
-        target = pose_from_message(message.pose)
+    def _on_command(self, stamp: int, command: Any) -> None:
         if not self.lockstep:
-            self._world.command(target)
+            self._accept(command, (stamp - self.stamp) / 1e9 if stamp else 0.0)
             return
-        self._target = (stamp_of(message.header), target)
+        self._command = (stamp, command)
         self._advance_when_answered()
 
     def _advance_when_answered(self) -> None:
         if self._answer is None:
             return
         if self._answer.commanded:
-            if self._target is None or self._target[0] != self.stamp:
+            if self._command is None or self._command[0] != self.stamp:
                 return
-            self._world.command(self._target[1])
-        self._gripper.apply()
+            self._accept(self._command[1])
         self._answer = None
-        self._world.step()
-        self._steps += 1
+        self._move_on()
         self._publish(with_images=True)
+
+    def _accept(self, command: Any, delay: float = 0.0) -> None:
+        self._heard = self._commands.pose_of(command)
+        if not self._faults.robot.deaf:
+            self._world.accept(command, delay)
 
     def _on_stall_check(self) -> None:
         if time.monotonic() - self._sent_at < self._stall_after:
@@ -180,18 +198,33 @@ class SimNode(BaseNode):
     # publishing
 
     def _publish(self, with_images: bool) -> None:
-        stamp, state = self.stamp, self._world.state()
-        self._sent = [(publisher, make(state, stamp)) for publisher, make in self._state_parts]
+        robot, stamp = self._faults.robot, self.stamp
+        state = robot.state(self._world.state())
+        clock = [] if robot.clock_stopped else [(self._clock_out, build.clock(stamp))]
+        told = [(out, make(state, stamp)) for name, out, make in self._state_parts if not robot.silent(name)]
+        self._sent = [*clock, *told, (self._truths, self._truth(stamp))]
         if with_images:
             for name, rgb in self._world.render().items():
-                self._sent.append((self._infos[name], build.camera_info(self._world, name, stamp)))
-                self._sent.append((self._images[name], build.image(name, rgb, stamp)))
+                self._photograph(name, rgb, stamp)
         self._send()
+
+    def _photograph(self, camera: str, rgb: np.ndarray, stamp: int) -> None:
+        taken = self._faults.robot.picture(camera, rgb, stamp)
+        if taken is None:
+            return
+        rgb, stamp = taken
+        info = (self._infos[camera], build.camera_info(self._world, camera, stamp))
+        for out, message in (info, (self._images[camera], build.image(camera, rgb, stamp))):
+            if self.lockstep:
+                self._sent.append((out, message))
+            else:
+                self._faults.send_late(self._faults.robot.due(camera), out, message)
 
     def _send(self) -> None:
         self._sent_at = time.monotonic()
         for publisher, message in self._sent:
             publisher.publish(message)
+        self._faults.flush()
 
     def close(self) -> None:
         self._world.close()

@@ -12,7 +12,7 @@ from rclpy.task import Future
 from rlt_ros.sim.peg import PegInsertion
 
 try:
-    from franka_msgs.action import ErrorRecovery, Grasp, Homing, Move
+    from franka_msgs.action import Grasp, Homing, Move
 except ImportError:  # no binary release for every distribution
     Move = None
 try:
@@ -25,7 +25,7 @@ OPEN_WIDTH = 0.08
 
 
 class SimGripper:
-    """`move`, `grasp`, `homing`, `gripper_action` and `error_recovery`. Goals take effect at the next step.
+    """`move`, `grasp`, `homing` and `gripper_action`. Goals take effect at the next step.
 
     As on the real hand every goal is accepted and nothing is pre-empted; a goal's result comes when the fingers rest.
     """
@@ -39,7 +39,6 @@ class SimGripper:
             self._serve(Move, f"{HAND}/move", self._move)
             self._serve(Grasp, f"{HAND}/grasp", self._grasp)
             self._serve(Homing, f"{HAND}/homing", self._homing)
-            self._serve(ErrorRecovery, "action_server/error_recovery", self._recover)
         if GripperCommand is not None:
             self._serve(GripperCommand, f"{HAND}/gripper_action", self._gripper_command)
 
@@ -85,7 +84,3 @@ class SimGripper:
         goal.succeed()
         reached = abs(width - 2 * goal.request.command.position) < 0.002
         return GripperCommand.Result(position=float(width / 2), effort=0.0, stalled=not reached, reached_goal=reached)
-
-    async def _recover(self, goal: Any) -> Any:
-        goal.succeed()
-        return ErrorRecovery.Result()

@@ -73,6 +73,7 @@ def robot_report(world: PegInsertion, state: RobotState, stamp: int) -> Any:
     m.time = float(stamp / 1e9)
     m.control_command_success_rate = 1.0
     m.robot_mode = int(RobotMode.MOVE if state.mode is None else state.mode)
+    m.current_errors.cartesian_reflex = m.last_motion_errors.cartesian_reflex = bool(state.error)
     return m
 
 
@@ -103,8 +104,8 @@ def camera_info(world: PegInsertion, camera: str, stamp: int) -> CameraInfo:
     return m
 
 
-def truth(world: PegInsertion, stamp: int, stalls: int) -> msg.SimTruth:
-    """rlt_ros/SimTruth."""
+def truth(world: PegInsertion, stamp: int, **rest: Any) -> msg.SimTruth:
+    """rlt_ros/SimTruth. rest: fields that the world does not know."""
     t = world.truth()
     x, y, z = (float(v) for v in t.tip)
     return msg.SimTruth(
@@ -114,7 +115,8 @@ def truth(world: PegInsertion, stamp: int, stalls: int) -> msg.SimTruth:
         depth=float(t.depth),
         lateral=float(t.lateral),
         success=bool(t.success),
-        stalls=int(stalls),
+        tool=pose_to_message(world.pose),
+        **rest,
     )
 
 

@@ -11,6 +11,7 @@ from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.report import News, status_line
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import Session, SessionConfig
+from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
 from rlt_ros.nodes.finale import Finale
@@ -50,6 +51,7 @@ class TeleopNode(BaseNode):
         self.robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
+        self._kept: SessionFile | None = None
         self.conductor = self.make_conductor()
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
@@ -66,7 +68,15 @@ class TeleopNode(BaseNode):
         self.links: dict[str, msg.LinkStats] = {}
         self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
-        return Conductor(PhaseMachine(self._gate), Session(config, self._gate))
+        machine, session = PhaseMachine(self._gate), Session(config, self._gate)
+        launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
+        if launch and self._finale.run_dir.name:
+            self._kept = SessionFile(self._finale.run_dir / "session.json", launch)
+        state = self._kept.read() if self._kept else None
+        if state is None:
+            return Conductor(machine, session)
+        self.get_logger().warning("taking up the session of a node that was lost; the arm holds until somebody asks")
+        return Conductor.take_up(machine, session, state)
 
     def make_person(self) -> ScriptedPerson:
         """The scripted person in the operator's place."""
@@ -149,10 +159,19 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
+        self._keep_session()
         if self._person is not None and word.mode.mode is Mode.HUMAN:
             self._person.drive(word.mode, self.conductor.executed)
         if self.conductor.finished:
             self._finale.begin()
+
+    def _keep_session(self) -> None:
+        if self._kept is None:
+            return
+        try:
+            self._kept.write(self.conductor)
+        except OSError as error:
+            self.get_logger().error(f"the session is not kept: {error}", throttle_duration_sec=10.0)
 
     def _counted(self, seen: Seen) -> bool:
         done = self.conductor.executed

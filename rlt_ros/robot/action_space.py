@@ -20,6 +20,10 @@ class ActionSpace:
     translation: float
     rotation: float
 
+    def deltas(self, action: np.ndarray) -> np.ndarray:
+        """Translation (m) and rotation vector (rad), float64 (6,), that an action (7,) asks for."""
+        return np.asarray(action, dtype=np.float64)[:GRIPPER] * np.repeat([self.translation, self.rotation], 3)
+
     def target(self, anchor: Pose, action: np.ndarray) -> Pose:
         """Pose that an action (7,) leads to from the anchor; deltas along the base axes."""
         a = np.asarray(action, dtype=np.float64)

@@ -1,85 +1,106 @@
-"""Kinematics of the Franka Research 3 with the Franka hand, from its DH parameters.
-
-Source: Franka Robotics, "Robot and interface specifications", Denavit-Hartenberg parameters in Craig's convention, and
-franka_description's hand (turned by -45 degrees on the flange, tool centre point 0.1034 m beyond it).
-"""
+"""Kinematics of the arm by pinocchio, on a URDF: the robot's own, or that of the FR3 with the Franka hand."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.spatial.transform import Rotation
+from collections.abc import Sequence
+from functools import lru_cache
 
+import numpy as np
+
+from rlt_ros.robot.config import RobotConfig, load_robot
+from rlt_ros.robot.description import urdf
 from rlt_ros.robot.pose import Pose
 
-# a (m), d (m), alpha (rad) of each joint.
-DH = np.array(
-    [
-        (0.0, 0.333, 0.0),
-        (0.0, 0.0, -np.pi / 2),
-        (0.0, 0.316, np.pi / 2),
-        (0.0825, 0.0, np.pi / 2),
-        (-0.0825, 0.384, -np.pi / 2),
-        (0.0, 0.0, np.pi / 2),
-        (0.088, 0.0, np.pi / 2),
-    ]
-)
-FLANGE = 0.107
-"""Distance in metres from the last joint's frame to the flange, along its z axis."""
-HAND_TCP = 0.1034
-"""Distance in metres from the flange, which is also the hand's frame, to the tool centre point."""
-HAND_TURN = -np.pi / 4
-"""Angle in radians by which the hand is turned on the flange."""
-LOWER = np.array([-2.9007, -1.8361, -2.9007, -3.0770, -2.8763, 0.4398, -3.0508])
-UPPER = np.array([2.9007, 1.8361, 2.9007, -0.1169, 2.8763, 4.6216, 3.0508])
-READY = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
+try:
+    import pinocchio
+except ImportError as error:
+    raise ImportError("pinocchio is missing: rosdep install it, or pip install 'rlt_ros[robot]'") from error
+
+_DAMPING = 1e-6 * np.eye(6)
+_FR3 = load_robot().arm
+LOWER, UPPER = np.array(_FR3.joints.lower), np.array(_FR3.joints.upper)
+READY = np.array(_FR3.ready)
 """Franka's ready posture in radians."""
 
 
-def _tool() -> np.ndarray:
-    tool = np.eye(4)
-    tool[:3, :3] = Rotation.from_rotvec([0.0, 0.0, HAND_TURN]).as_matrix()
-    tool[2, 3] = FLANGE + HAND_TCP
-    return tool
+class ArmModel:
+    """Forward kinematics and Jacobian of seven joints up to a tool's frame; all other joints of the URDF are locked.
+
+    Joint positions are in rad, in the order of the joint names; poses are in the frame of the URDF's root. Not for use
+    by several threads at once. Raises ValueError naming a joint or frame that the URDF lacks.
+    """
+
+    def __init__(self, description: str, joint_names: Sequence[str], tool_frame: str) -> None:
+        whole = _parsed(description)
+        missing = [name for name in joint_names if not whole.existJointName(name)]
+        if missing:
+            raise ValueError(f"robot description: joint {missing[0]!r} is missing; it has {list(whole.names)[1:]}")
+        others = [whole.getJointId(name) for name in list(whole.names)[1:] if name not in joint_names]
+        self._model = pinocchio.buildReducedModel(whole, others, pinocchio.neutral(whole))
+        if not self._model.existFrame(tool_frame):
+            frames = [frame.name for frame in self._model.frames]
+            raise ValueError(f"robot description: frame {tool_frame!r} is missing; it has {frames}")
+        if list(self._model.names)[1:] != list(joint_names):
+            raise ValueError(
+                f"robot description: joints come as {list(self._model.names)[1:]}, not {list(joint_names)}"
+            )
+        self._data = self._model.createData()
+        self._tool = self._model.getFrameId(tool_frame)
+
+    def forward(self, q: np.ndarray) -> Pose:
+        """Pose of the tool for joint positions (7,). Raises ValueError if they are not finite."""
+        place = self._placed(_checked(q))
+        return Pose.of(place.translation, pinocchio.Quaternion(place.rotation).coeffs())
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """Geometric Jacobian float64 (6, 7) of the tool: linear (m) over angular (rad) rows, base axes."""
+        axes = pinocchio.LOCAL_WORLD_ALIGNED
+        return pinocchio.computeFrameJacobian(self._model, self._data, _checked(q), self._tool, axes)
+
+    def error(self, q: np.ndarray, pose: Pose) -> np.ndarray:
+        """What is missing to a pose at joint positions (7,): translation (m) and rotation vector (rad), base axes."""
+        place = self._placed(_checked(q))
+        x, y, z, w = pose.quaternion
+        turn = pinocchio.log3(pinocchio.Quaternion(w, x, y, z).toRotationMatrix() @ place.rotation.T)
+        return np.concatenate([pose.position - place.translation, turn])
+
+    def towards(self, q: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Change of the joint positions (7,) that makes up for an error (6,): one damped least-squares step."""
+        j = self.jacobian(q)
+        return j.T @ np.linalg.solve(j @ j.T + _DAMPING, error)
+
+    def _placed(self, q: np.ndarray) -> pinocchio.SE3:
+        pinocchio.framesForwardKinematics(self._model, self._data, q)
+        return self._data.oMf[self._tool]
 
 
-_TOOL = _tool()
-_COS_ALPHA, _SIN_ALPHA = np.cos(DH[:, 2]), np.sin(DH[:, 2])
+def model_of(robot: RobotConfig, description: str = "") -> ArmModel:
+    """The arm of a robot config; description: its URDF, empty for that of the FR3 with the Franka hand."""
+    return ArmModel(description or description_of(robot), robot.joint_names, robot.tool_frame)
 
 
-def _link(i: int, angle: float) -> np.ndarray:
-    """Transform (4, 4) from one joint's frame to the next."""
-    c, s, ca, sa = np.cos(angle), np.sin(angle), _COS_ALPHA[i], _SIN_ALPHA[i]
-    a, d = DH[i, 0], DH[i, 1]
-    return np.array([[c, -s, 0.0, a], [s * ca, c * ca, -sa, -d * sa], [s * sa, c * sa, ca, d * ca], [0, 0, 0, 1.0]])
+def description_of(robot: RobotConfig) -> str:
+    """URDF of the FR3 with the Franka hand, with the names and limits of a robot config."""
+    return urdf(robot.joint_names, robot.finger_joint_names, robot.base_frame, robot.tool_frame, robot.arm.joints)
 
 
-def _frames(q: np.ndarray) -> list[np.ndarray]:
-    """Transforms (4, 4) base to each of the seven joints' frames and, last, to the tool centre point."""
-    q = np.asarray(q, dtype=np.float64)
-    if q.shape != (7,) or not np.isfinite(q).all():
-        raise ValueError(f"joint positions must be 7 finite values, got {q.tolist()}")
-    frames, frame = [], np.eye(4)
-    for i in range(7):
-        frame = frame @ _link(i, q[i])
-        frames.append(frame)
-    return [*frames, frame @ _TOOL]
+@lru_cache(maxsize=1)
+def fr3() -> ArmModel:
+    """The FR3 with the Franka hand, as the default robot config has it."""
+    return model_of(load_robot())
 
 
 def forward(q: np.ndarray) -> Pose:
-    """Pose of the tool centre point in the base frame for joint positions (7,) in rad.
+    """Pose of the FR3's tool centre point in the base frame for joint positions (7,) in rad.
 
     Raises ValueError if they are not finite.
     """
-    tool = _frames(q)[-1]
-    return Pose.of(tool[:3, 3], Rotation.from_matrix(tool[:3, :3]).as_quat())
+    return fr3().forward(q)
 
 
 def jacobian(q: np.ndarray) -> np.ndarray:
-    """Geometric Jacobian float64 (6, 7) of the tool centre point: linear (m) over angular (rad) rows, base axes."""
-    *joints, tool = _frames(q)
-    axes = np.array([frame[:3, 2] for frame in joints])
-    arms = tool[:3, 3] - np.array([frame[:3, 3] for frame in joints])
-    return np.vstack([np.cross(axes, arms).T, axes.T])
+    """Geometric Jacobian float64 (6, 7) of the FR3's tool: linear (m) over angular (rad) rows, base axes."""
+    return fr3().jacobian(q)
 
 
 def tool_twist(q: np.ndarray, dq: np.ndarray) -> np.ndarray:
@@ -88,15 +109,28 @@ def tool_twist(q: np.ndarray, dq: np.ndarray) -> np.ndarray:
 
 
 def inverse(pose: Pose, guess: np.ndarray, tolerance: float = 1e-8, iterations: int = 200) -> np.ndarray:
-    """Joint positions float64 (7,) near a guess that bring the tool to a pose: damped least squares.
+    """Joint positions float64 (7,) of the FR3 near a guess that bring its tool to a pose: damped least squares.
 
     Raises ValueError if the pose is not reached to the tolerance (m and rad) within the joint limits.
     """
-    q = np.array(guess, dtype=np.float64)
+    q, model = np.array(guess, dtype=np.float64), fr3()
     for _ in range(iterations):
-        error = np.concatenate(forward(q).to(pose))
+        error = model.error(q, pose)
         if np.linalg.norm(error) < tolerance:
             return q
-        j = jacobian(q)
-        q = np.clip(q + j.T @ np.linalg.solve(j @ j.T + 1e-6 * np.eye(6), error), LOWER, UPPER)
+        q = np.clip(q + model.towards(q, error), LOWER, UPPER)
     raise ValueError(f"no joint positions found for {pose}: {np.linalg.norm(error):.2e} left after {iterations} steps")
+
+
+def _parsed(description: str) -> pinocchio.Model:
+    try:
+        return pinocchio.buildModelFromXML(description)
+    except (RuntimeError, ValueError) as error:
+        raise ValueError(f"robot description: not a URDF: {error}") from error
+
+
+def _checked(q: np.ndarray) -> np.ndarray:
+    q = np.asarray(q, dtype=np.float64)
+    if q.shape != (7,) or not np.isfinite(q).all():
+        raise ValueError(f"joint positions must be 7 finite values, got {q.tolist()}")
+    return q

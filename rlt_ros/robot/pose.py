@@ -47,3 +47,16 @@ class Pose:
 def same_sign(quaternion: np.ndarray, like: np.ndarray) -> np.ndarray:
     """The quaternion or its negative, whichever lies nearer: both are the same rotation, only one is continuous."""
     return -quaternion if float(np.dot(quaternion, like)) < 0.0 else quaternion
+
+
+def continued(turn: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Of the rotation vectors (3,) in rad that mean the same as `turn` the one nearest to the one before.
+
+    A vector of at most pi has a jump at pi: there two opposite ones mean nearly the same rotation. The result may be
+    longer than pi. Where the two are closer than that, `turn` is returned as it is.
+    """
+    angle, past = float(np.linalg.norm(turn)), float(np.linalg.norm(before))
+    if angle + past <= np.pi or angle == 0.0:
+        return turn
+    longer = [turn * ((angle + turns * 2 * np.pi) / angle) for turns in (-1, 1)]
+    return min((turn, *longer), key=lambda vector: float(np.linalg.norm(vector - before)))

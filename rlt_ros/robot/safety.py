@@ -88,7 +88,7 @@ class Safety:
 
     def _mode(self, state: RobotState) -> str:
         if state.error:
-            return "mode: the robot reports an error"
+            return f"mode: the robot reports an error{': ' if state.errors else ''}{', '.join(state.errors)}"
         return "" if state.mode in MOVABLE else f"mode: the robot is in {getattr(state.mode, 'name', state.mode)}"
 
     def _force(self, force: np.ndarray) -> str:

@@ -7,7 +7,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from rlt_ros.robot.pose import Pose
+from rlt_ros.robot.pose import Pose, continued
+from rlt_ros.types import PROPRIO_NAMES
+
+_TURN = slice(4, 7)
 
 
 class RobotMode(IntEnum):
@@ -28,7 +31,9 @@ class RobotState:
 
     stamp: ns. pose: tool centre point in the base frame. joint_positions, joint_velocities: float64 (7,), rad, rad/s.
     force, torque: float64 (3,), external, along the base axes, N and Nm. gripper_width: m.
-    mode: None where no robot state is published. error: any current error flag.
+    mode: None where no robot state is published. error: any current error flag; errors: their names, as far as known.
+    motion_errors: names of what ended the last motion. success_rate: share of control commands that arrived in time,
+    None where it is not known.
     """
 
     stamp: int
@@ -40,16 +45,28 @@ class RobotState:
     gripper_width: float
     mode: RobotMode | None
     error: bool = False
+    errors: tuple[str, ...] = ()
+    motion_errors: tuple[str, ...] = ()
+    success_rate: float | None = None
 
 
-def proprioception(state: RobotState, reference: Pose, twist: np.ndarray) -> np.ndarray:
+def proprioception(
+    state: RobotState, reference: Pose, twist: np.ndarray, before: np.ndarray | None = None
+) -> np.ndarray:
     """The 19 values of `types.PROPRIO_NAMES`, float32, SI units.
 
     reference: pose that the measured pose is relative to. twist: float64 (6,), linear (m/s) then angular (rad/s)
-    velocity of the tool along the base axes (`robot.kinematics.tool_twist`). Raises ValueError if one is not finite.
+    velocity of the tool along the base axes (`robot.kinematics.tool_twist`). before: the 19 values of the observation
+    before, so that a rotation that passes half a turn goes on instead of jumping to the opposite side; near the
+    reference it changes nothing. Raises ValueError naming what is not finite.
     """
     translation, turn = reference.to(state.pose)
+    if before is not None:
+        turn = continued(turn, before[_TURN])
     values = np.concatenate([[state.gripper_width], translation, turn, twist, state.force, state.torque])
-    if values.shape != (19,) or not np.isfinite(values).all():
-        raise ValueError(f"proprioception is not 19 finite values: {values.tolist()}")
+    if values.shape != (len(PROPRIO_NAMES),):
+        raise ValueError(f"proprioception has {values.shape} values; expected {len(PROPRIO_NAMES)}")
+    if not np.isfinite(values).all():
+        wrong = [name for name, value in zip(PROPRIO_NAMES, values, strict=True) if not np.isfinite(value)]
+        raise ValueError(f"proprioception is not finite in {', '.join(wrong)}")
     return values.astype(np.float32)

@@ -73,7 +73,7 @@ class RandomConfig:
 
 @dataclass(frozen=True)
 class ControlConfig:
-    """Cartesian impedance and what crisp_controllers' CartesianController puts before it."""
+    """Cartesian impedance, what crisp_controllers' CartesianController puts before it, gains of joint controllers."""
 
     physics_rate: float = 500.0
     """Hz, of the physics and of the impedance law; a multiple of cycles times the robot's control rate."""
@@ -95,6 +95,10 @@ class ControlConfig:
     """m, each axis; target beyond it pulls no harder (crisp's task.error_clip)."""
     rotational_error_clip: float = 0.1
     """rad, each axis."""
+    joint_p: tuple[float, ...] = (600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0)
+    """Nm/rad, of the joint controllers: those of fr3_arm_controller in franka_fr3_moveit_config."""
+    joint_d: tuple[float, ...] = (30.0, 30.0, 30.0, 30.0, 10.0, 10.0, 5.0)
+    """Nms/rad"""
 
 
 @dataclass(frozen=True)

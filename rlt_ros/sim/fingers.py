@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-FINGER_TRAVEL = 0.04
-"""m, of one finger; the width is twice that (Franka hand)."""
+from rlt_ros.robot.description import FINGER_TRAVEL
 
 
 class Fingers:
@@ -32,6 +31,10 @@ class Fingers:
         if not (math.isfinite(speed) and speed > 0.0):
             raise ValueError(f"gripper speed {speed} m/s; expected a positive number")
         self.goal, self._speed = max(width, self._object_width), speed
+
+    def stop(self) -> None:
+        """Stand still where they are."""
+        self.goal = self.width
 
     @property
     def moving(self) -> bool:

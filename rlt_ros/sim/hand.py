@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 
-from rlt_ros.robot.kinematics import FLANGE, HAND_TCP, HAND_TURN
+from rlt_ros.robot.description import FINGER_ROOT, FLANGE, HAND_TCP, HAND_TURN
 from rlt_ros.sim.arm import GREY, WHITE
 from rlt_ros.sim.config import PegConfig
 from rlt_ros.sim.engine import mujoco
 
-FINGER_ROOT = 0.0584
-"""m, from the hand's frame to that of the fingers."""
 FINGERS = ("left_finger", "right_finger")
 PEG_COLOUR = (0.10, 0.35, 0.85, 1.0)
 PEG_SIDES = 32

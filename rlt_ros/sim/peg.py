@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from rlt_ros.robot.commands.base import SetPoint
+from rlt_ros.robot.commands.choice import backend_of
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.kinematics import READY, inverse
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode, RobotState
 from rlt_ros.sim.cameras import Intrinsics, Photographer, PixelNoise, intrinsics
 from rlt_ros.sim.config import SimConfig
-from rlt_ros.sim.controller import TargetFilter
+from rlt_ros.sim.controllers.choice import controller_of
 from rlt_ros.sim.engine import mujoco
 from rlt_ros.sim.episode import Episode, draw
 from rlt_ros.sim.fingers import Fingers
@@ -27,7 +30,7 @@ _FORCE_STREAM, _PIXEL_STREAM = 1, 2
 
 
 class PegInsertion:
-    """FR3 with a peg in its hand over a board with a hole, under Cartesian impedance control.
+    """FR3 with a peg in its hand over a board with a hole, under the controller that the robot config names.
 
     The world starts reset. The same seed gives the same scene, start, noise and, for the same commands, the same motion
     and pictures, bit for bit on one machine. seed: of the own sequence that `reset(None)` draws from.
@@ -41,12 +44,11 @@ class PegInsertion:
         self.model = build(config, robot)
         self.data = mujoco.MjData(self.model)
         self._tool, self._tip, self._peg = (self.data.site("tool"), self.data.site("tip"), self.data.body("peg"))
-        self._target_id = int(self.model.body("target").mocapid[0])
         self._board_id = int(self.model.body("board").mocapid[0])
         self._mark_id = int(self.model.body("mark").mocapid[0]) if config.board.marked else None
         self._solid = np.flatnonzero(self.model.geom_contype)
         self._lamps = self.model.light_diffuse.copy()
-        self._controller = TargetFilter(config.control, 1.0 / (robot.control_rate * config.control.cycles))
+        self.controller = controller_of(config.control, robot, self.model, self.data)
         self.fingers = Fingers(2 * config.peg.radius, robot.gripper.speed)
         self._noise = PixelNoise(config.sensors.pixel_noise)
         self._photographer: Photographer | None = None
@@ -65,18 +67,19 @@ class PegInsertion:
         self._wrench = np.zeros(6)
         self.fingers.reset()
         self._place(self.episode)
-        self._controller.reset(self.pose)
+        self.controller.reset()
+        self._backend = backend_of(self.robot)
 
     def _place(self, episode: Episode) -> None:
         mujoco.mj_resetData(self.model, self.data)
         self.model.geom_friction[self._solid, 0] = episode.friction
         self.model.light_diffuse[:] = self._lamps * episode.light
         self._set_mocap(self._board_id, episode.hole)
-        self._set_mocap(self._target_id, episode.start)
         if self._mark_id is not None:
             turn = Rotation.from_rotvec([0.0, 0.0, episode.mark]).as_quat()
             self._set_mocap(self._mark_id, Pose.of(episode.hole.position, turn))
         self.data.qpos[:] = inverse(episode.start, READY)
+        self.controller.place(episode.start)
         self._place_fingers()
         mujoco.mj_forward(self.model, self.data)
 
@@ -88,9 +91,28 @@ class PegInsertion:
         for name, side in zip(FINGERS, (1, -1)):
             self.model.body(name).pos[1] = side * self.fingers.width / 2
 
+    def refuses(self, target: Pose, state: RobotState) -> str:
+        """Why the robot config's back-end cannot command a target; empty if it can."""
+        return self._backend.refuses(target, state)
+
     def command(self, target: Pose) -> None:
-        """Target of the tool centre point, held until the next one. Raises ValueError if it is not a finite pose."""
-        self._controller.command(target)
+        """Target of the tool centre point, held until the next one, by way of the robot config's back-end.
+
+        Raises ValueError if it is not a finite pose, CommandRefused where `refuses` gives a reason.
+        """
+        self.accept(self._backend.command([SetPoint(target)], self.state(), self.time))
+
+    def hold(self, target: Pose) -> None:
+        """Stay at a target, in the words of the robot config's back-end."""
+        self.accept(self._backend.hold(target, self.state(), self.time))
+
+    def accept(self, command: Any, delay: float = 0.0) -> None:
+        """A command in the controller's own words, from `delay` seconds on. Raises Rejected, saying why."""
+        self.controller.accept(command, delay)
+
+    def halt(self) -> None:
+        """Start the controller from where the arm is, as its activation does."""
+        self.controller.reset()
 
     def command_gripper(self, width: float, speed: float | None = None) -> None:
         """Move the fingers to a width in m (speed in m/s, None: as configured); closing ends at the peg."""
@@ -110,11 +132,7 @@ class PegInsertion:
         mujoco.mj_forward(self.model, self.data)
 
     def _cycle(self) -> np.ndarray:
-        position = self._tool.xpos.copy()
-        quat = np.empty(4)
-        mujoco.mju_mat2Quat(quat, self._tool.xmat)
-        pulled = self._controller.cycle(position, quat)
-        self.data.mocap_pos[self._target_id], self.data.mocap_quat[self._target_id] = pulled
+        self.controller.cycle()
         return step_measured(self.model, self.data, self._peg.id, self._tool.id, self._substeps)
 
     def _sensor_noise(self) -> np.ndarray:
@@ -135,8 +153,8 @@ class PegInsertion:
 
     @property
     def desired(self) -> Pose:
-        """The controller's filtered target, base frame."""
-        return self._controller.desired
+        """Pose that the controller wants at present, base frame."""
+        return self.controller.desired
 
     @property
     def efforts(self) -> np.ndarray:

@@ -61,7 +61,9 @@ def _send(
     """Command what safety leaves of an action; returns the new target and the action that leads to it."""
     space = world.robot.action_space
     target = safety.check(space.target(anchor, wanted), state).target
-    if target is None:
+    if target is None or world.refuses(target, state):
         target = state.pose
-    world.command(target)
+        world.hold(target)
+    else:
+        world.command(target)
     return target, np.clip(space.action(anchor, target, float(wanted[-1])), -1.0, 1.0)

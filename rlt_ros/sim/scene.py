@@ -18,7 +18,8 @@ CAMERAS = ("front", "wrist")
 def build(config: SimConfig, robot: RobotConfig) -> mujoco.MjModel:
     """The compiled model.
 
-    Sites: `tool` (tool centre point), `tip` (of the peg), `target` (on the mocap body that the impedance pulls to).
+    Sites: `tool` (tool centre point), `tip` (of the peg), `target` (on the mocap body that the Cartesian impedance, if
+    the robot config's back-end has one, pulls to).
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -30,7 +31,10 @@ def build(config: SimConfig, robot: RobotConfig) -> mujoco.MjModel:
     _add_cameras(spec.worldbody, config)
     link7 = add_arm(spec.worldbody, robot.joint_names, config.control.joint_damping)
     add_hand(spec, link7, config.peg, fovy=42.0)
-    _add_impedance(spec, config.control)
+    if robot.command.backend == "cartesian_pose":
+        _add_impedance(spec, config.control)
+    else:
+        _add_joint_control(spec, robot.joint_names, config.control)
     return spec.compile()
 
 
@@ -70,6 +74,16 @@ def _add_cameras(world: mujoco.MjsBody, config: SimConfig) -> None:
     ):
         position = hole + offset
         world.add_camera(name=name, pos=position, quat=looking(position, hole + look_at, up), fovy=fovy)
+
+
+def _add_joint_control(spec: mujoco.MjSpec, joint_names: tuple[str, ...], control: ControlConfig) -> None:
+    """Seven spring-dampers between the joints and their desired positions."""
+    for name, p, d in zip(joint_names, control.joint_p, control.joint_d):
+        actuator = spec.add_actuator(name=f"control_{name}", target=name)
+        actuator.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        actuator.gaintype, actuator.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
+        actuator.gainprm[0] = p
+        actuator.biasprm[:3] = (0.0, -p, -d)
 
 
 def _add_impedance(spec: mujoco.MjSpec, control: ControlConfig) -> None:

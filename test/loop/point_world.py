@@ -55,8 +55,13 @@ class PointWorld:
         left = np.clip((self.goal - self.at) * 1000 + 128, 0, 255).astype(np.uint8)
         return {"front": np.broadcast_to(left, (4, 4, 3)).copy()}
 
+    def refuses(self, target: Pose, measured: RobotState) -> str:
+        return ""
+
     def command(self, target: Pose) -> None:
         self.target = target.position
+
+    hold = command
 
     def command_gripper(self, width: float) -> None:
         self.widths.append(width)

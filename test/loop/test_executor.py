@@ -309,3 +309,11 @@ def test_one_step_per_observation_and_the_last_target_for_leaving() -> None:
     assert executor.hold() is last.target
     assert executor.counts["vla"] == 5
     assert PERIOD * 5 == last.executed.stamp
+
+
+def test_a_target_that_the_command_back_end_refuses_is_a_hold() -> None:
+    executor = ChunkExecutor(ROBOT, chunk=10, refuses=lambda target, measured: "reach: joint 4 is at its end")
+    executor.offer(chunk(1))
+    result = step(executor, 1)
+    assert result.executed.driver is Driver.HOLD and result.executed.reason == "reach: joint 4 is at its end"
+    np.testing.assert_allclose(result.target.position, CENTRE)

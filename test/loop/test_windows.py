@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loop_parts import chunk, executed, features, mode, stamp
 
@@ -40,7 +40,6 @@ def discounted(row: Transition, gamma: float = 0.99) -> float:
     return float(np.sum(gamma ** np.arange(len(row.rewards)) * row.rewards))
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.sampled_from([Label.SUCCESS, Label.FAILURE, Label.ABORT]))
 def test_every_row_of_a_phase(length: int, label: Label) -> None:
     rows = assemble(steps(length), label).rows
@@ -63,7 +62,6 @@ def test_every_row_of_a_phase(length: int, label: Label) -> None:
         assert row.actions.dtype == row.rewards.dtype == np.float32 and row.drivers.dtype == np.uint8
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.sampled_from([Label.SUCCESS, Label.FAILURE, Label.ABORT]))
 def test_features_are_carried_once_and_by_a_row_that_names_them(length: int, label: Label) -> None:
     carried: list[int] = []
@@ -276,7 +274,6 @@ def test_a_hold_in_the_approach_costs_only_the_windows_that_contain_it() -> None
     assert assembly.rows[0].features_id == FIRST - 4 and assembly.dropped == {"hold": 1}
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.sampled_from([1, 2, 3]))
 def test_whole_windows_are_aligned_to_the_end(length: int, stride: int) -> None:
     assembly = assemble(steps(length), assembler=WindowAssembler(10, LoopConfig(short_windows=False, stride=stride)))

@@ -73,7 +73,7 @@ def test_a_fault_of_the_server_is_told_as_one(monkeypatch):
     assert (reply["code"], reply["id"], reply["text"]) == ("internal", 7, "RuntimeError: CUDA out of memory")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=32), st.integers(0, 400))
 def test_damaged_questions_are_always_answered(noise, place):
     good = question()

@@ -59,7 +59,7 @@ def test_what_is_no_message_is_refused(data):
         unpack(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=64), st.integers(0, 200))
 def test_damaged_bytes_raise_nothing_else(noise, place):
     good = pack("test", id=3, values=FLOATS)

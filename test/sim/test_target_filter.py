@@ -5,7 +5,7 @@ import pytest
 
 from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.config import ControlConfig
-from rlt_ros.sim.controller import TargetFilter
+from rlt_ros.sim.controllers.target_filter import TargetFilter
 
 HOME = Pose.of([0.5, 0.0, 0.2], [1.0, 0.0, 0.0, 0.0])
 NO_TURN = np.zeros(3)

@@ -1,0 +1,190 @@
+"""The faults of the matrix, each put to a running graph in the middle of a critical phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fault_watch import DRIVEN, Watch, commanded_until, driven_until, lateness, moved_until
+from geometry_msgs.msg import PoseStamped
+
+from rlt_ros import srv
+from rlt_ros.nodes import qos
+
+SERVICE, LABEL, TARGET = "/sim/fault", "/rlt/label_episode", "/target_pose"
+LIMIT = 0.2
+"""s within which the arm must stand (design.md 8)."""
+SETTLING = 0.5
+"""s that the compliant arm needs to come to rest at its last target once that moves no more."""
+
+
+EDGE = 0.06
+"""s before the end of a fault in which the executor may have seen its end: its state is newer than the observation."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fault. first: s after its start at which it shows: when the first message that it concerns was due. holds:
+    the arm must stand until it is over. moved: the fault itself moves the arm.
+    """
+
+    kind: str
+    seconds: float = 1.2
+    target: str = ""
+    value: float = 0.0
+    first: float = 0.01
+    holds: bool = True
+    moved: bool = False
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or "/".join(filter(None, (self.kind, self.target)))
+
+
+CAMERA_PERIOD = 0.03
+CELLS = (
+    Cell("reflex"),
+    Cell("user_stop"),
+    Cell("guiding", moved=True),
+    Cell("controller_gone"),
+    Cell("not_following", seconds=3.0),
+    Cell("wrench_spike"),
+    Cell("state_nan", target="current_pose"),
+    Cell("state_nan", target="joint_states"),
+    Cell("state_nan", target="external_wrench"),
+    Cell("state_nan", target="gripper_joint_states"),
+    Cell("state_lost"),
+    Cell("state_lost", target="joint_states"),
+    Cell("state_lost", target="current_pose"),
+    Cell("state_lost", target="external_wrench"),
+    Cell("state_lost", target="gripper_joint_states"),
+    Cell("state_lost", target="robot_state"),
+    Cell("camera_gone", target="front", first=CAMERA_PERIOD),
+    Cell("camera_repeated", target="wrist", first=CAMERA_PERIOD),
+    Cell("camera_frozen", target="front", first=CAMERA_PERIOD),
+    Cell("camera_black", target="wrist", first=CAMERA_PERIOD),
+    Cell("latency", value=0.3, first=CAMERA_PERIOD),
+    Cell("jitter", value=0.06, holds=False),
+    Cell("gripper_stuck", holds=False),
+    Cell("clock_jump", value=10.0, name="clock_jump forwards"),
+    Cell("clock_jump", value=-10.0, name="clock_jump backwards"),
+    Cell("clock_stopped"),
+    Cell("second_publisher"),
+)
+
+
+@dataclass
+class Outcome:
+    """What was measured; times in s of robot time.
+
+    start: when the fault showed. commands, motion: from there to the last new command and to the end of the arm's
+    motion, 0 if there was none. driven: from there to the last observation upon which somebody drove. late: of the
+    machine. recovered: from the end of the fault to the first driven step, None if there was none in time.
+    """
+
+    cell: Cell
+    start: float = 0.0
+    end: float = 0.0
+    commands: float = 0.0
+    motion: float = 0.0
+    driven: float = 0.0
+    late: float = 0.0
+    recovered: float | None = None
+    episode: int = 0
+    phase_id: int = 0
+    reasons: list[str] = field(default_factory=list)
+    problem: str = ""
+    run: str = ""
+    rows: dict[str, int] = field(default_factory=dict)
+    wrong_rows: list[str] = field(default_factory=list)
+
+    @property
+    def allowed(self) -> float:
+        """s within which the arm had to stand, on this machine at that time."""
+        return LIMIT + self.late
+
+    def row(self) -> dict[str, Any]:
+        """For the table."""
+        return {"fault": str(self.cell), "seconds": self.cell.seconds} | {
+            k: v for k, v in asdict(self).items() if k != "cell"
+        }
+
+
+class Matrix:
+    """Puts faults to a graph. seconds: how long to wait for anything."""
+
+    def __init__(self, watch: Watch, seconds: float = 40.0) -> None:
+        self._watch, self._seconds = watch, seconds
+        self._fault_client = watch.listener.node.create_client(srv.SimFault, SERVICE)
+        self._label_client = watch.listener.node.create_client(srv.LabelEpisode, LABEL)
+
+    def measure(self, cell: Cell) -> Outcome:
+        """Wait for a good moment, bring the fault about, see what comes of it."""
+        watch, outcome = self._watch, Outcome(cell)
+        try:
+            watch.wait(lambda: watch.driving(watch.now - 0.5, 6), self._seconds, f"a driven phase before {cell}")
+            with self._fault(cell):
+                self._follow(outcome, cell)
+            watch.wait(lambda: watch.driving(outcome.end, 3, phase=False), self._seconds, f"driven steps after {cell}")
+            outcome.recovered = (
+                min(s.at for s in watch.steps if s.at > outcome.end and s.driver in DRIVEN) - outcome.end
+            )
+            self.label(srv.LabelEpisode.Request.FAILURE)
+        except AssertionError as error:
+            outcome.problem = str(error).splitlines()[0]
+        self._judge(outcome)
+        return outcome
+
+    @contextmanager
+    def _fault(self, cell: Cell) -> Iterator[None]:
+        if cell.kind == "second_publisher":
+            publisher = self._watch.listener.node.create_publisher(PoseStamped, TARGET, qos.COMMAND)
+            try:
+                yield
+            finally:
+                self._watch.listener.node.destroy_publisher(publisher)
+            return
+        self.ask(cell.kind, cell.seconds, cell.target, cell.value)
+        yield
+
+    def ask(self, kind: str, seconds: float, target: str = "", value: float = 0.0) -> None:
+        """Call the simulator's service."""
+        request = srv.SimFault.Request(kind=kind, target=target, seconds=seconds, value=value)
+        answer = self._call(self._fault_client, request)
+        assert answer.success, answer.message
+
+    def label(self, label: int) -> None:
+        """End the critical phase as its operator would; one that has ended already is left as it is."""
+        self._call(self._label_client, srv.LabelEpisode.Request(label=label))
+
+    def _call(self, client: Any, request: Any) -> Any:
+        answer = client.call_async(request)
+        self._watch.wait(answer.done, 10, f"an answer of {client.srv_name}")
+        return answer.result()
+
+    def _follow(self, outcome: Outcome, cell: Cell) -> None:
+        watch = self._watch
+        word = watch.word
+        outcome.episode, outcome.phase_id = word.episode, word.phase_id
+        if cell.kind == "second_publisher":
+            outcome.start, outcome.end = watch.now, watch.now + cell.seconds
+            watch.wait(lambda: watch.now >= outcome.end, self._seconds, "the end of the fault")
+            return
+        count = len(watch.instants)
+        there = lambda i: any(f.startswith(cell.kind) for f in i.faults)  # noqa: E731
+        since = lambda: watch.instants[max(0, count - 50) :]  # noqa: E731
+        watch.wait(lambda: any(map(there, since())), 10, f"{cell} in what the simulator says")
+        outcome.start = next(i.at for i in since() if there(i)) - 0.01 + cell.first
+        watch.wait(lambda: not there(watch.instants[-1]), self._seconds, f"the end of {cell}")
+        outcome.end = next(i.at for i in watch.instants if i.at > outcome.start + 0.05 and not there(i))
+
+    def _judge(self, outcome: Outcome) -> None:
+        watch, start, end = self._watch, outcome.start, outcome.end
+        span = watch.between(start, end)
+        outcome.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
+        outcome.motion = max(0.0, moved_until(span) - start)
+        outcome.driven = max(0.0, driven_until(watch.steps, start, end - EDGE) - start)
+        outcome.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))
+        outcome.reasons = sorted({s.reason for s in watch.steps if start <= s.at < end + 0.2 and s.reason})[:4]
