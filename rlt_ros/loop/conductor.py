@@ -9,6 +9,7 @@ from typing import Any
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import PRACTICE, Session
+from rlt_ros.robot.following import stood_still
 from rlt_ros.robot.recovery import needed_by
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
 
@@ -85,7 +86,8 @@ class Conductor:
             self._phase_id, self._phase_steps = step.phase_id, 0
         self._phase_steps += bool(step.phase_id)
         if needed_by(step.reason) and self.machine.phase is Phase.CRITICAL:
-            self.machine.request(Request.ABORT)  # truncated: what the policy did is not what ended it
+            # Truncated: what the policy did is not what ended it. Steps that the arm did not follow teach nothing.
+            self.machine.request(Request.DISCARD if stood_still(step.reason) else Request.ABORT)
 
     def observe(self, observation_id: int, stamp: int, episode: int) -> Word:
         """The word for an observation, after every step before it was added; the same mode again for a repeated one."""

@@ -8,6 +8,14 @@ from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.sections import Following
 from rlt_ros.robot.state import RobotState
 
+STANDS = "but the arm stands still"
+"""Part of a hold's reason where the arm has not followed."""
+
+
+def stood_still(reason: str) -> bool:
+    """Whether a step's reason says that the arm had not followed the steps before it."""
+    return STANDS in reason
+
 
 class FollowingMonitor:
     """Watches commanded steps and says when the arm has not followed them for too long.
@@ -41,7 +49,7 @@ class FollowingMonitor:
             return ""
         step, turn = state.pose.to(target)
         return (
-            f"commanded for {seconds:.2f} s but the arm stands still: target {1e3 * np.linalg.norm(step):.1f} mm and "
+            f"commanded for {seconds:.2f} s {STANDS}: target {1e3 * np.linalg.norm(step):.1f} mm and "
             f"{np.linalg.norm(turn):.3f} rad away, force {np.linalg.norm(state.force):.1f} N"
         )
 

@@ -29,6 +29,8 @@ AT_THE_ARM = 2e-3
 """m from the tool: a command that asks it to stay where it is."""
 MOVING = 0.005
 """m/s of the tool over `SPAN`: above it the arm moves. It drives at up to 0.1 m/s."""
+TELEPORT = 0.005
+"""m from one simulator step to the next, 0.5 m/s: not even the fastest command moves the arm so."""
 SPAN = 5
 """Simulator steps over which a speed is measured."""
 
@@ -131,13 +133,15 @@ def commanded_until(instants: Iterable[Instant]) -> float:
 
 
 def moved_until(instants: list[Instant]) -> float:
-    """Robot time until which the tool moved, -inf if it stood all the time."""
-    moving = [
-        now.at
-        for then, now in zip(instants, instants[SPAN:])
-        if np.linalg.norm(now.tool - then.tool) > MOVING * (now.at - then.at)
-    ]
-    return max(moving, default=float("-inf"))
+    """Robot time until which the tool moved, -inf if it stood all the time. A reset teleports: that is no motion."""
+    last = float("-inf")
+    for i in range(SPAN, len(instants)):
+        span = instants[i - SPAN : i + 1]
+        way = span[-1].tool - span[0].tool
+        jumped = max(np.linalg.norm(b.tool - a.tool) for a, b in zip(span, span[1:])) > TELEPORT
+        if not jumped and np.linalg.norm(way) > MOVING * (span[-1].at - span[0].at):
+            last = span[-1].at
+    return last
 
 
 def driven_until(steps: Iterable[Step], start: float, end: float) -> float:
