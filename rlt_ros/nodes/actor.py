@@ -25,11 +25,12 @@ from rlt_ros.nodes.convert import (
     transition_to_message,
     weights_from_message,
 )
+from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.weights import load_policy
 from rlt_ros.tensor import torch
-from rlt_ros.types import PolicyMode, Transition, TransitionAck
+from rlt_ros.types import PolicyMode, Transition, TransitionAck, stream_of
 
 
 class ActorNode(ManagedNode):
@@ -62,12 +63,14 @@ class ActorNode(ManagedNode):
         self._decisions = ahead or Decisions(self._config.stride)
         self._windows = WindowAssembler(contract.chunk, self._config)
         self._closer = PhaseCloser(self._windows)
-        self._outbox = Outbox(uuid.uuid4().hex, self._bound)
+        stream = stream_of(self.get_namespace().strip("/"), uuid.uuid4().hex)
+        self._outbox = Outbox(stream, self._bound)
         self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)
         self._transitions = self.create_publisher(msg.Transition, "transition", qos.TRANSITIONS)
         self._requests = self.create_publisher(msg.FeaturesRequest, "features_request", qos.STEP)
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)
         self._listen_all()
+        LinkWatch(self, self._contract, expected=("features", "learner"))
         self.every(1.0, self._on_second)
 
     def _listen_all(self) -> None:
@@ -204,6 +207,7 @@ class ActorNode(ManagedNode):
         self._stats.publish(
             msg.ActorStats(
                 header=header(self.get_clock().now().nanoseconds),
+                stream=outbox.stream,
                 transitions_published=int(outbox.published),
                 transitions_acknowledged=int(outbox.acknowledged),
                 resent=int(outbox.resent),

@@ -11,6 +11,7 @@ from rlt_ros.loop.passes import PassQueue
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import features_to_message
 from rlt_ros.nodes.convert_robot import observation_from_message
+from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.robot.config import load_robot
@@ -53,6 +54,7 @@ class FeaturesNode(ManagedNode):
             stage1.contract.check_task(self._task)
         self._contract = stage1.contract.fingerprint
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
+        LinkAnswer(self, (self.get_namespace().strip("/"),), self._contract)
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)

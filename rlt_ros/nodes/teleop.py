@@ -15,6 +15,7 @@ from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
 from rlt_ros.nodes.finale import Finale
+from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
@@ -64,6 +65,8 @@ class TeleopNode(BaseNode):
         self.learner: msg.LearnerStats | None = None
         self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
         self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
+        self.links: dict[str, msg.LinkStats] = {}
+        self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
         machine, session = PhaseMachine(self._gate), Session(config, self._gate)
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
@@ -121,6 +124,9 @@ class TeleopNode(BaseNode):
 
     def _on_learner_stats(self, message: msg.LearnerStats) -> None:
         self.learner = message
+
+    def _on_link_stats(self, message: msg.LinkStats) -> None:
+        self.links[message.node] = message
 
     # services
 
@@ -187,7 +193,8 @@ class TeleopNode(BaseNode):
     def status_line(self) -> str:
         """Where the session stands, for the terminal."""
         progress = self.conductor.session.progress
-        return status_line(progress, self.control_rate, self.actor, self.learner)
+        elsewhere = [link for link in self.links.values() if link.host != HOST]
+        return status_line(progress, self.control_rate, self.actor, self.learner, elsewhere)
 
 
 def main() -> None:

@@ -9,13 +9,15 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 import rclpy
+from machines import Machine
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
@@ -37,7 +39,10 @@ def at_once() -> list[str]:
 
 
 class Graph:
-    """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own. words: before it."""
+    """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own.
+
+    words: before the command. machine: on which it runs; None for this one.
+    """
 
     def __init__(
         self,
@@ -46,6 +51,7 @@ class Graph:
         launch_file: str = "stage2.launch.py",
         domain: int | None = None,
         words: Sequence[str] = (),
+        machine: Machine | None = None,
     ) -> None:
         self.domain = new_domain() if domain is None else domain
         self.log = log
@@ -54,6 +60,8 @@ class Graph:
         command = [*words, "ros2", "launch", "rlt_ros", launch_file, *given]
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
         env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
+        if machine is not None:
+            command, env["ROS_AUTOMATIC_DISCOVERY_RANGE"] = machine.command(command), "SUBNET"
         self._output = log.open("w")
         self.process = subprocess.Popen(
             command,
@@ -114,15 +122,31 @@ class Graph:
         self._output.close()
 
 
+@contextmanager
+def _discovery(scope: str | None) -> Iterator[None]:
+    """Nodes that this process opens meanwhile are found as far away as the scope says; None: as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        if scope is not None:
+            patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", scope)
+        yield
+
+
 class Listener:
     """Subscribes to topics in a domain, from the test's own process.
 
     One that must not miss what comes first is opened before the graph: each of the graph's nodes then finds it while it
     starts. One that joins a running graph misses what was published until every publisher had found it.
+    machine: on which it listens; None for this one.
     """
 
-    def __init__(self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None) -> None:
+    def __init__(
+        self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None, machine: Machine | None = None
+    ) -> None:
         self.domain = domain = new_domain() if domain is None else domain
+        with machine.inside() if machine else nullcontext(), _discovery("SUBNET" if machine else None):
+            self._open(topics, domain)
+
+    def _open(self, topics: Mapping[str, tuple[type, Any]], domain: int) -> None:
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = rclpy.create_node("listener", context=self._context)
