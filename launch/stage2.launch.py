@@ -77,6 +77,12 @@ ARGUMENTS = [
         description="Step for step with the simulator: same seed, same curve. auto: with robot:=sim.",
     ),
     DeclareLaunchArgument(
+        "reset",
+        default_value="auto",
+        choices=["auto", "teleport", "motion"],
+        description="How the arm gets to a start state. auto: with robot:=sim teleport; else lift and motion.",
+    ),
+    DeclareLaunchArgument(
         "practice_minutes", default_value="7.0", description="Practice, in minutes of (simulated or real) robot time."
     ),
     DeclareLaunchArgument("max_episodes", default_value="0", description="Practice episodes at most; 0: no limit."),
@@ -167,6 +173,8 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     stage1 = {"checkpoint": str(Path(checkpoint).expanduser().resolve())}
     task = {"task": argument["task"] if simulated else ""}
     run = {"run_dir": str(run_dir or "")}
+    teleports = argument["reset"] == "teleport" or (argument["reset"] == "auto" and simulated)
+    reset = {"reset": "teleport" if teleports else "motion"}
     session = {
         "scripted": simulated,
         "practice_minutes": float(argument["practice_minutes"]),
@@ -198,7 +206,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "sim": vital("sim", seed, task, {"fault": argument["fault"]}),
         "observation": vital("observation"),
         "actor": vital("actor", managed, seed, stage1),
-        "executor": vital("executor", managed),
+        "executor": vital("executor", managed, reset),
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }

@@ -20,7 +20,8 @@ from rlt_ros.vla.contract import VLAUnavailable
 
 KEPT_FEATURES = 600
 RETRY = 0.1
-"""Seconds between passes while the VLA does not answer; a new observation is tried at once."""
+"""Seconds between passes while the VLA does not answer, and until an announced observation is waited for no longer; a
+new observation is tried at once."""
 
 
 class FeaturesNode(ManagedNode):
@@ -79,7 +80,8 @@ class FeaturesNode(ManagedNode):
 
     def _on_request(self, message: msg.FeaturesRequest) -> None:
         with self._condition:
-            unknown = self._queue.request(n for n in message.ids if not self._publish_again(n))
+            missing = [n for n in message.ids if not self._publish_again(n)]
+            unknown = self._queue.request(missing, bool(message.urgent))
             self._condition.notify()
         if unknown:
             raise ValueError(f"observations {unknown} were requested but are not kept any more")
@@ -95,7 +97,7 @@ class FeaturesNode(ManagedNode):
         while self.active:
             with self._condition:
                 self._condition.wait_for(lambda: len(self._queue) or not self.active)
-                batch = self._queue.take()
+                batch = self._queue.take() or self._queue.take(wait=self._condition.wait(RETRY))
             if batch and self.active:
                 self._pass(batch)
 

@@ -113,7 +113,10 @@ class TeleopNode(BaseNode):
         self.go_on()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
-        self.conductor.add_executed(step_from_message(message))
+        step = step_from_message(message)
+        self.conductor.add_executed(step)
+        if self._person is not None:
+            self._person.follow(step)
         self.go_on()
 
     def _on_actor_stats(self, message: msg.ActorStats) -> None:
@@ -131,7 +134,12 @@ class TeleopNode(BaseNode):
         if request.mode not in set(Mode):
             response.success, response.message = False, f"mode is {request.mode}; expected 0 to {max(Mode)}"
             return response
-        return self._answer(MODES[Mode(request.mode)], response)
+        self._answer(MODES[Mode(request.mode)], response)
+        if request.mode == Mode.HOLD and self._answered is not None and not self.lockstep:
+            # A stop does not wait for the next observation.
+            self._answered.mode = int(Mode.HOLD)
+            self._modes.publish(self._answered)
+        return response
 
     def _on_label(self, request: Any, response: srv.LabelEpisode.Response) -> srv.LabelEpisode.Response:
         if request.label >= len(LABELS):
@@ -159,9 +167,9 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
-        self._keep_session()
         if self._person is not None and word.mode.mode is Mode.HUMAN:
-            self._person.drive(word.mode, self.conductor.executed)
+            self._person.drive(word.mode)
+        self._keep_session()
         if self.conductor.finished:
             self._finale.begin()
 

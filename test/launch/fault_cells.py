@@ -107,9 +107,8 @@ class Outcome:
 
     def row(self) -> dict[str, Any]:
         """For the table."""
-        return {"fault": str(self.cell), "seconds": self.cell.seconds} | {
-            k: v for k, v in asdict(self).items() if k != "cell"
-        }
+        cell = {"fault": str(self.cell), "seconds": self.cell.seconds, "holds": self.cell.holds}
+        return cell | {name: value for name, value in asdict(self).items() if name != "cell"}
 
 
 class Matrix:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,17 @@ def new_domain() -> int:
     return 1 + (os.getpid() * 7 + next(_numbers)) % 100
 
 
+def at_once() -> list[str]:
+    """Words before a command that let it run in real time beside whatever else this machine does, where permitted."""
+    words = ["chrt", "--rr", "1"]
+    permitted = shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True).returncode == 0
+    return words if permitted else []
+
+
 class Graph:
     """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own.
 
-    machine: on which it runs; None for this one.
+    words: before the command. machine: on which it runs; None for this one.
     """
 
     def __init__(
@@ -42,13 +50,14 @@ class Graph:
         arguments: Mapping[str, object],
         launch_file: str = "stage2.launch.py",
         domain: int | None = None,
+        words: Sequence[str] = (),
         machine: Machine | None = None,
     ) -> None:
         self.domain = new_domain() if domain is None else domain
         self.log = log
         self.run_dir = Path(str(arguments.get("run_dir", "")))
         given = [f"{name}:={value}" for name, value in arguments.items() if value is not None]
-        command = ["ros2", "launch", "rlt_ros", launch_file, *given]
+        command = [*words, "ros2", "launch", "rlt_ros", launch_file, *given]
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
         env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
         if machine is not None:
