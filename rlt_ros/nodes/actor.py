@@ -201,6 +201,9 @@ class ActorNode(ManagedNode):
     def _on_second(self) -> None:
         self._closer.ask_again()
         self._close_phases()
+        if self.lockstep:
+            self._decisions.ask_again()
+            self._decide()
         self._send(self._outbox.unacknowledged(time.monotonic(), self._resend_after))
         self._report()
         self._diagnose()
