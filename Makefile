@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay sweep lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control faults sweep lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -26,6 +26,13 @@ bench: env  ## one JSON line per measurement; ARGS="--z 64 --threads 1" narrows 
 
 bench-replay: env  ## the same for memory and time of the replay; some minutes, 3 GB of memory
 	$(ROS) python -m bench.replay $(ARGS)
+
+bench-control: env  ## set-points, presses and latency in real time, on an idle machine; a few minutes
+	$(ROS) python -m bench.control $(ARGS)
+
+faults: env  ## each fault and the kill of each node in a running graph, 10 minutes; writes the tables of docs/faults.md
+	-RLT_FAULTS_OUT=$(or $(OUT),runs/faults) ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest -s $(PYTEST_ARGS) test/launch/test_faults.py test/launch/test_kills.py
+	$(ROS) python -m bench.faults.report $(or $(OUT),runs/faults) --into docs/faults.md
 
 sweep: env  ## settings against each other, hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2 default utd_1"
 	OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --out $(OUT) $(ARGS)

@@ -60,7 +60,7 @@ ARGUMENTS = [
         "reset",
         default_value="auto",
         choices=["auto", *TRUTH_VALUES],
-        description="Reset the robot after a label. auto: with robot:=sim; else the person goes back by hand.",
+        description="Reset the robot after a label, a real one by lift and motion. auto: with robot:=sim.",
     ),
     DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
     DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
@@ -146,7 +146,7 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
 
     nodes = [
         vital("observation"),
-        vital("executor"),
+        vital("executor", {"reset": "teleport" if simulated else "motion"}),
         vital("teleop", seed, session, script, executable="collect_teleop"),
         node("collector", "collector", recording, on_exit=end_of_recording),
     ]

@@ -2,6 +2,8 @@
 
 ros2 launch rlt_ros stage2.launch.py                          # simulated Franka, scripted operator
 ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR
+ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR role:=robot     # on the robot's machine
+ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR role:=gpu       # on the machine with the GPU
 """
 
 from datetime import datetime
@@ -16,6 +18,7 @@ from launch.actions import (
     OpaqueFunction,
     RegisterEventHandler,
     SetEnvironmentVariable,
+    Shutdown,
 )
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
@@ -23,6 +26,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.nodes.launching import ALL_NODES, nodes_here, own_clock, split_notice
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -49,6 +53,20 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
     DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
+    DeclareLaunchArgument(
+        "role",
+        default_value="all",
+        choices=["all", "robot", "gpu"],
+        description="Which nodes run on this machine. robot: all but features and learner; gpu: those two.",
+    ),
+    DeclareLaunchArgument(
+        "nodes", default_value="", description="Instead of a role: the nodes of this machine, with commas between."
+    ),
+    DeclareLaunchArgument(
+        "robots",
+        default_value="",
+        description="Of role:=gpu: namespaces of the robots that one learner serves, with commas between; empty: one.",
+    ),
     DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
     DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
     DeclareLaunchArgument("seed", default_value="1", description="Of start states, VLA, exploration, learner."),
@@ -57,6 +75,12 @@ ARGUMENTS = [
         default_value="auto",
         choices=["auto", "true", "false"],
         description="Step for step with the simulator: same seed, same curve. auto: with robot:=sim.",
+    ),
+    DeclareLaunchArgument(
+        "reset",
+        default_value="auto",
+        choices=["auto", "teleport", "motion"],
+        description="How the arm gets to a start state. auto: with robot:=sim teleport; else lift and motion.",
     ),
     DeclareLaunchArgument(
         "practice_minutes", default_value="7.0", description="Practice, in minutes of (simulated or real) robot time."
@@ -83,13 +107,20 @@ ARGUMENTS = [
 def stage2(context: LaunchContext) -> list:
     """The actions of one run, now that the arguments are known."""
     argument = {a.name: context.perform_substitution(LaunchConfiguration(a.name)) for a in ARGUMENTS}
-    run_dir = new_run_dir(argument["run_dir"], argument["resume"] == "true")
+    here = nodes_here(argument["role"], argument["nodes"], argument["robots"], simulated=argument["robot"] == "sim")
+    writes = {"teleop", "learner"} & here
+    run_dir = new_run_dir(argument["run_dir"], argument["resume"] == "true") if writes else None
     if argument["checkpoint"]:
-        return [run_nodes(argument, argument["checkpoint"], run_dir)]
+        return [run_nodes(argument, argument["checkpoint"], run_dir, here)]
     if argument["robot"] == "franka":
         raise RuntimeError(
             "robot:=franka needs checkpoint:=DIR, a Stage-1 checkpoint trained on this robot's demonstrations: "
             "ros2 run rlt_ros stage1 --help"
+        )
+    if not here >= ALL_NODES:
+        raise RuntimeError(
+            "with the nodes on several machines checkpoint:=DIR is needed, a copy of the same Stage-1 checkpoint on "
+            "each: ros2 run rlt_ros stage1 --help"
         )
     return train_first(argument, run_dir)
 
@@ -121,31 +152,37 @@ def train_first(argument: dict[str, str], run_dir: Path) -> list:
             return []
         if event.returncode != 0:
             raise RuntimeError(f"stage1 failed with exit code {event.returncode}; its last lines say why")
-        return [run_nodes(argument, checkpoint, run_dir)]
+        return [run_nodes(argument, checkpoint, run_dir, ALL_NODES | {"sim"})]
 
     return [RegisterEventHandler(OnProcessExit(target_action=training, on_exit=go_on)), training]
 
 
-def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> GroupAction:
-    """All nodes of the graph under one namespace."""
+def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, here: frozenset[str]) -> GroupAction:
+    """The nodes of this machine, those of a robot under its namespace."""
     simulated = argument["robot"] == "sim"
+    robots = [name.strip() for name in argument["robots"].split(",") if name.strip()]
     shared = {
         "robot_config": argument["robot_config"],
         "robot_namespace": argument["robot_namespace"],
         "lockstep": simulated and argument["lockstep"] != "false",
-        "use_sim_time": simulated if argument["use_sim_time"] == "auto" else argument["use_sim_time"] == "true",
+        # Each of several simulated robots has a clock of its own; features and learner need none.
+        "use_sim_time": not robots and chosen(argument["use_sim_time"], simulated),
     }
     seed = {"seed": int(argument["seed"])}
     managed = {"autostart": argument["autostart"] == "true"}
     stage1 = {"checkpoint": str(Path(checkpoint).expanduser().resolve())}
     task = {"task": argument["task"] if simulated else ""}
-    run = {"run_dir": str(run_dir)}
+    run = {"run_dir": str(run_dir or "")}
+    teleports = argument["reset"] == "teleport" or (argument["reset"] == "auto" and simulated)
+    reset = {"reset": "teleport" if teleports else "motion"}
     session = {
         "scripted": simulated,
         "practice_minutes": float(argument["practice_minutes"]),
         "max_episodes": int(argument["max_episodes"]),
         "eval_episodes": int(argument["eval_episodes"]),
     }
+    serving = {"robots": ",".join(robots), "end_with_sessions": "teleop" not in here}
+    clock = own_clock(argument["robot_namespace"]) if simulated else []
 
     def node(name: str, *parameters: dict, **options: Any) -> Node:
         merged = {key: value for part in (shared, *parameters) for key, value in part.items() if value != ""}
@@ -154,6 +191,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
             executable=name,
             name=name,
             parameters=[argument["params_file"], merged],
+            remappings=clock,
             output="screen",
             **options,
         )
@@ -161,25 +199,45 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path) -> Group
     def vital(name: str, *parameters: dict) -> Node:
         return node(name, *parameters, **when_it_ends(name, shared["lockstep"]))
 
-    nodes = [
-        vital("observation"),
-        vital("features", managed, seed, stage1, task),
-        vital("actor", managed, seed, stage1),
-        vital("executor", managed),
-        vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
-        # Nothing is lost while it is away: rows wait in the actor, and its journal has the rest.
-        node("learner", managed, seed, stage1, run, respawn=True, respawn_delay=1.0, on_exit=end_if_training_failed),
-    ]
-    if simulated:
-        nodes.insert(0, vital("sim", seed, task, {"fault": argument["fault"]}))
-    say = LogInfo(msg=f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}")
-    return GroupAction([say, PushRosNamespace(argument["namespace"]), *nodes])
+    # Nothing is lost while the learner is away: rows wait in the actor, and its journal has the rest.
+    on_exit = end_if_training_failed if "teleop" in here else end_with_learner
+    lives_again = {"respawn": True, "respawn_delay": 1.0, "on_exit": on_exit}
+    nodes = {
+        "sim": vital("sim", seed, task, {"fault": argument["fault"]}),
+        "observation": vital("observation"),
+        "actor": vital("actor", managed, seed, stage1),
+        "executor": vital("executor", managed, reset),
+        "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
+        "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
+    }
+    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
+    for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
+        own = {"seed": seed["seed"] + number}
+        groups.append(under(robot, [vital("features", managed, own, stage1, task)]))
+    lines = [f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}", split_notice(here)]
+    return GroupAction([*(LogInfo(msg=line) for line in lines if line), *groups])
+
+
+def under(namespace: str, nodes: list[Node]) -> GroupAction:
+    """Nodes under a namespace."""
+    return GroupAction([PushRosNamespace(namespace), *nodes])
+
+
+def chosen(value: str, automatic: bool) -> bool:
+    """Of an argument with the choices auto, true and false."""
+    return automatic if value == "auto" else value == "true"
 
 
 def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited
     """The arm must not go on with stale weights, and a learner that is started again would fail again."""
     if event.returncode == EXIT_CODE:
         raise RuntimeError("training has failed; the learner's last lines say why")
+
+
+def end_with_learner(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited
+    """The same on a machine without the operator, where a learner that ends by itself has served its last robot."""
+    end_if_training_failed(event, context)
+    return [Shutdown(reason="the learner has ended")] if event.returncode == 0 else []
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -184,7 +184,7 @@ class Transition:
     valid_horizon are zero and mean nothing. next_features_id: observation after the last valid step, 0 if terminated.
     steps_to_end: executed steps from the window's start to the end of the phase (Monte-Carlo return of a success:
     gamma ** (steps_to_end - 1)). last_of_phase: the phase has no further rows. features: those that no earlier row of
-    the stream has carried.
+    the stream has carried. stream: run of ids of one actor, `stream_of` its robot.
     """
 
     id: int
@@ -205,6 +205,16 @@ class Transition:
     weights_version: int
     last_of_phase: bool = False
     features: tuple[Features, ...] = field(default=())
+
+
+def stream_of(robot: str, run: str) -> str:
+    """Name of the stream of an actor. robot: its namespace, without slashes at the ends; run: new at every start."""
+    return f"{robot}/{run}"
+
+
+def robot_of(stream: str) -> str:
+    """The robot that a stream comes from, empty where its name does not say."""
+    return stream.rpartition("/")[0]
 
 
 @dataclass(frozen=True)

@@ -52,16 +52,25 @@ class ChunkQueue:
         self._floor = 0
         self._driven = 0
         self._before: OrderedDict[int, int] = OrderedDict()
+        self.late = ""
+        """What became of the last chunk that came too late to execute any row of it; empty if the last one did not."""
 
     @property
     def empty(self) -> bool:
         """The next step starts a new chunk."""
         return self._current is None or self._index >= len(self._current.actions)
 
+    @property
+    def pending(self) -> bool:
+        """A chunk waits for the running one to end."""
+        return self._pending is not None
+
     def offer(self, chunk: ActionChunk) -> None:
-        """Take a chunk. A repeated one is ignored. Raises ChunkRefused naming the index of what is wrong."""
+        """Take a chunk. One that answers the same observation again takes the place of one that has not begun and is
+        ignored otherwise. Raises ChunkRefused naming the index of what is wrong."""
         self._check(chunk)
         if chunk.features_id == self._newest:
+            self._pending = None if self._pending is None else chunk
             return
         if chunk.features_id < max(self._newest, self._floor):
             limit = max(self._newest, self._floor)
@@ -100,7 +109,9 @@ class ChunkQueue:
         self._pending = None
         index = self._driven - before
         undone = chunk.driver is Driver.ACTOR and mode is Mode.VLA
-        if index < len(chunk.actions) and not undone:
+        rows = len(chunk.actions)
+        self.late = f"the chunk of observation {chunk.features_id} came {index} steps late" if index >= rows else ""
+        if index < rows and not undone:
             self._current, self._index = chunk, index
 
     def _driven_before(self, observation_id: int) -> int | None:

@@ -1,13 +1,14 @@
 """One control step at a time: who drives, whether it is safe, what was really done.
 
-Order of precedence (design.md 3, 7): a stop, then the reset, then what the measured state forbids, then the person,
-then the policy. Time is that of the stamps, so in lockstep ages count in steps.
+Order of precedence (design.md 3, 7): a stop, then what is known to be wrong, then the reset, then what the measured
+state forbids, then the person, then the policy. Time is that of the stamps, so in lockstep ages count in steps.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -20,7 +21,7 @@ from rlt_ros.robot.following import FollowingMonitor
 from rlt_ros.robot.gripper import GripperLatch
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.recovery import RecoveryMachine
-from rlt_ros.robot.safety import MOVABLE, Safety
+from rlt_ros.robot.safety import MOVABLE, Safety, Verdict
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import ACTION_NAMES, GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
 
@@ -29,7 +30,13 @@ __all__ = ["ChunkExecutor", "ChunkRefused", "HumanCommand", "StaleChunk", "StepR
 HUMAN_TIMEOUT_NS = 100_000_000
 """A person's command that is older has been let go of: the arm holds (field report B41)."""
 
+CHUNK_MAX_AGE = 1.0
+"""s, in real time: a chunk whose observation is older answers what nobody sees any more."""
+
+_AHEAD_NS = 1_000_000_000
 _KEPT_RESULTS = 64
+_KEPT_STAMPS = 512
+_EARLY = 2
 _POLICIES = (Driver.VLA, Driver.ACTOR)
 
 
@@ -77,6 +84,8 @@ class _Moment:
     mode: PolicyMode
     human: HumanCommand | None
     patient: bool
+    standing: Pose | None
+    fault: str
 
 
 class ChunkExecutor:
@@ -85,9 +94,10 @@ class ChunkExecutor:
     Deltas start from the last target while the same kind of driver goes on, and from the measured pose after a hold, a
     reset or a person (field reports B06, B42). A hold re-sends the last target while the arm is near it and the
     measured pose otherwise, so it never moves the arm. lockstep: wait for the mode, chunk or command of this very
-    observation. chunk: C that chunks must have, None for any. refuses: why the command back-end cannot send the arm to
-    a target, empty if it can; then the arm holds. moves: a reset is a motion of the arm instead of something that is
-    asked for (`StepResult.wants_reset`).
+    observation. Otherwise a chunk must answer an observation that was told to `observe` and is recent enough, so that
+    a replayed one never moves the arm (B36). chunk: C that chunks must have, None for any. refuses: why the command
+    back-end cannot send the arm to a target, empty if it can; then the arm holds. moves: a reset is a motion of the arm
+    instead of something that is asked for (`StepResult.wants_reset`). max_age: s, of a chunk.
     """
 
     def __init__(
@@ -97,9 +107,15 @@ class ChunkExecutor:
         lockstep: bool = True,
         refuses: Callable[[Pose, RobotState], str] = lambda target, state: "",
         moves: bool = False,
+        max_age: float = CHUNK_MAX_AGE,
     ) -> None:
         self._robot = robot
         self._lockstep = lockstep
+        self._max_age = int(max_age * 1e9)
+        self._stamps: OrderedDict[int, int] = OrderedDict()
+        self._early: ActionChunk | None = None
+        self._key: tuple[Mode, int] | None = None
+        self._pending_key: tuple[Mode, int] | None = None
         self._refuses = refuses
         self._stale_after = int(robot.limits.stale_after * 1e9)
         self._space = robot.action_space
@@ -118,12 +134,61 @@ class ChunkExecutor:
         self._why_failed = ""
         self._seen_gripper = False
         self.counts: Counter[str] = Counter()
-        """Steps by driver name, and chunks refused."""
+        """Steps by driver name, and chunks refused (stale: those that came too late)."""
+
+    # real time: what an answer may refer to
+
+    def observe(self, observation_id: int, stamp: int) -> None:
+        """In real time, before its `step`: an observation has come. stamp: ns. Raises ValueError if its stamp is older
+        than one before (two may see the same messages), or its id not higher: then it is a replayed one."""
+        newest, before = next(reversed(self._stamps.items()), (0, 0))
+        if observation_id <= newest or stamp < before:
+            raise ValueError(
+                f"observation {observation_id} of {stamp} ns came after observation {newest} of {before} ns"
+            )
+        _keep(self._stamps, observation_id, stamp, _KEPT_STAMPS)
+        early = self._early
+        if early is not None and early.features_id <= observation_id:
+            self._early = None
+            with suppress(ChunkRefused):
+                self.offer(early)
+
+    def saw(self, observation_id: int, stamp: int) -> bool:
+        """Whether an observation with this id and this stamp (ns) was told to `observe`."""
+        return self._stamps.get(observation_id) == stamp
+
+    def forget(self) -> None:
+        """The clock of the stamps began anew: no observation seen so far can be answered any more."""
+        self._stamps.clear()
+        self._early = None
+
+    def hear(self, word: PolicyMode) -> None:
+        """In real time: the operator's word has come. Chunks offered from now on were decided knowing it."""
+        self._key = (word.mode, word.phase_id)
+
+    def interrupt(self, standing: Pose | None) -> None:
+        """Something is wrong between two observations: drop the queue, hold where the set-points stand."""
+        self._queue.flush(next(reversed(self._stamps), 0))
+        self._target, self._previous = standing or self._target, Driver.HOLD
+
+    def judge(self, target: Pose, state: RobotState) -> Verdict:
+        """The safety module's verdict on a set-point; never raises."""
+        return self._safety.check(target, state)
+
+    def near(self, target: Pose, state: RobotState) -> bool:
+        """Whether the arm is where a hold would hold it."""
+        return self._safety.near(target, state)
+
+    # what comes in
 
     def offer(self, chunk: ActionChunk) -> None:
         """Take a chunk; a repeated one is ignored. Raises ChunkRefused and executes nothing of it."""
         try:
+            if not self._lockstep and self._comes_early(chunk):
+                self._early = chunk
+                return
             self._queue.offer(chunk)
+            self._pending_key = self._key
         except StaleChunk:
             self.counts["stale"] += 1
             raise
@@ -155,12 +220,16 @@ class ChunkExecutor:
         mode: PolicyMode,
         human: HumanCommand | None = None,
         patient: bool = False,
+        standing: Pose | None = None,
+        fault: str = "",
     ) -> StepResult | None:
         """Answer an observation; a repeated one gets the same answer. None: wait for a chunk, a mode, a command, a
         reset.
 
-        stamp: ns, of the observation. mode: newest known. patient: in real time, wait for a chunk that is late; without
-        it an empty queue is a hold. Raises ValueError on an observation older than those remembered.
+        stamp: ns, of the observation. mode: newest known. patient: in real time, wait for a chunk or a person's command
+        that is late; without it an empty queue is a hold. standing: in real time, the set-point reached by now, where
+        a hold holds. fault: why the arm must hold, as far as the caller knows. Raises ValueError on an observation
+        older than those remembered.
         """
         if observation_id in self._results:
             return self._results[observation_id]
@@ -171,7 +240,8 @@ class ChunkExecutor:
             self._gripper.start(state.gripper_width)
             self._seen_gripper = True
         self._queue.arrive(observation_id)
-        result = self._answer(_Moment(observation_id, stamp, episode, step, state, mode, human, patient))
+        now = _Moment(observation_id, stamp, episode, step, state, mode, human, patient, standing, fault)
+        result = self._answer(now)
         if result is not None and result.executed is not None:
             self._remember(result)
         return result
@@ -190,12 +260,15 @@ class ChunkExecutor:
         word = now.mode
         if self.recovery.observe(now.state) or now.state.mode not in MOVABLE:
             self._target = None  # whatever ends this, the arm goes on from where it is then
+            now = replace(now, standing=None)
         if self._lockstep and word.observation_id < now.observation_id:
             return None
         if word.mode is not Mode.RESET:
             self._reset = _Reset.NONE
         if word.mode is Mode.HOLD:
             return self._hold(now, "operator: hold", flush=True)
+        if now.fault:
+            return self._hold(now, now.fault, flush=True)
         if now.stamp - word.stamp > self._stale_after:
             return self._hold(now, f"operator: silent for {(now.stamp - word.stamp) / 1e9:.3f} s", flush=True)
         if word.mode is Mode.RESET:
@@ -211,26 +284,54 @@ class ChunkExecutor:
         return "; ".join(filter(None, (stale, *self._safety.ready(now.state), self.recovery.reason)))
 
     def _policy(self, now: _Moment) -> StepResult | None:
+        if self._switches(now):
+            return None
         row = self._queue.peek(now.mode.mode)
         if row is None:
             skipped = self._skipped.get(now.observation_id)
             if (self._lockstep or now.patient) and skipped is None:
                 return None
-            return self._hold(now, skipped or "starved: no action chunk has come", flush=False)
+            return self._hold(now, skipped or f"starved: {self._queue.late or 'no action chunk has come'}", flush=False)
         result = self._drive(now, row.action, row.chunk.driver, row)
         if result.executed.driver is not Driver.HOLD:
             self._queue.drove()
         return result
 
+    def _switches(self, now: _Moment) -> bool:
+        """At a boundary in real time: the chunk that waits was decided before the operator's last word, and the one
+        decided after it may be on its way."""
+        boundary = now.patient and not self._lockstep and self._queue.empty and self._queue.pending
+        return boundary and self._pending_key not in (None, (now.mode.mode, now.mode.phase_id))
+
+    def _comes_early(self, chunk: ActionChunk) -> bool:
+        """False if it answers an observation that was seen, True if one that should come next. Raises ChunkRefused."""
+        number, newest = chunk.features_id, next(reversed(self._stamps), 0)
+        if newest < number <= newest + _EARLY:
+            return True
+        stamp = self._stamps.get(number)
+        if stamp is None:
+            raise ChunkRefused(f"chunk of observation {number}: this executor has seen no such observation")
+        if stamp != chunk.stamp:
+            raise ChunkRefused(f"chunk of observation {number}: stamp {chunk.stamp} ns, the observation's {stamp} ns")
+        age = self._stamps[newest] - stamp
+        if age > self._max_age:
+            raise StaleChunk(
+                f"chunk of observation {number}: it is {age / 1e9:.3f} s old, limit {self._max_age / 1e9:.3f} s"
+            )
+        return False
+
     def _human(self, now: _Moment) -> StepResult | None:
         self._queue.flush(now.observation_id)
         command, why = now.human, ""
-        if self._lockstep and (command is None or command.observation_id not in (0, now.observation_id)):
+        waits = self._lockstep or now.patient
+        if waits and (command is None or command.observation_id not in (0, now.observation_id)):
             return None
         if command is None:
             why = "human: no command has come"
         elif now.stamp - command.stamp > HUMAN_TIMEOUT_NS:
             why = f"human: the command is {(now.stamp - command.stamp) / 1e9:.3f} s old"
+        elif command.stamp - now.stamp > _AHEAD_NS:
+            why = f"human: the command's stamp lies {(command.stamp - now.stamp) / 1e9:.3f} s ahead"
         elif np.shape(command.action) != (len(ACTION_NAMES),) or not np.isfinite(command.action).all():
             why = f"human: not {len(ACTION_NAMES)} finite values: {np.asarray(command.action).tolist()}"
         if why:
@@ -319,6 +420,7 @@ class ChunkExecutor:
         self._following.rest()
         if flush:
             self._queue.flush(now.observation_id)
+            self._target = now.standing or self._target
         if self._target is None or not self._safety.near(self._target, now.state):
             self._target = now.state.pose if self._safety.inside(now.state.pose) else None
         sent = self._target
@@ -337,6 +439,12 @@ class ChunkExecutor:
         return ExecutedStep(
             now.observation_id, now.stamp, now.episode, now.step, driver, action, sent, phase_id, **rest
         )
+
+
+def _keep(table: OrderedDict, key: int, value: object, bound: int) -> None:
+    table[key] = value
+    if len(table) > bound:
+        table.popitem(last=False)
 
 
 def _phase_of(mode: PolicyMode, row: Row | None) -> int:

@@ -11,7 +11,7 @@ from typing import Protocol
 from rlt_ros.rl.codec import Packed, Refused
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.rows import RowError, RowSpec
-from rlt_ros.types import Features, Transition, TransitionAck
+from rlt_ros.types import Features, Transition, TransitionAck, robot_of
 
 EARLY_ROWS = 10_000
 """Rows of a stream kept while an earlier one is missing. Those beyond it are dropped; their sender has them still."""
@@ -139,6 +139,12 @@ class Inbox:
         for stream in touched.values():
             stream.touched = False
         return [self._receipt(name, stream) for name, stream in touched.items()]
+
+    @property
+    def newest(self) -> dict[str, int]:
+        """Newest stream of each robot -> rows of it that are written: its highest contiguous id."""
+        streams = {robot_of(name): name for name in self._streams}
+        return {name: self._streams[name].done for name in streams.values()}
 
     def taken_up(self) -> list[TransitionAck]:
         """Receipts for the streams of the journal: after a restart their senders wait for word."""

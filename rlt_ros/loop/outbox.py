@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from rlt_ros.types import Transition, TransitionAck
 
+AT_ONCE = 100
+"""Rows sent again in one go, at most: after an outage thousands at once would only push each other off the link."""
+
 
 class Outbox:
     """At-least-once delivery of one stream; the receiver drops doubles.
@@ -46,7 +49,7 @@ class Outbox:
         return numbered
 
     def unacknowledged(self, now: float, resend_after: float) -> list[Transition]:
-        """Rows to send again, in the order of their ids.
+        """Rows to send again, in the order of their ids, `AT_ONCE` at most.
 
         now: seconds of a steady clock. resend_after: seconds without a receipt. A row's clock starts at the first call
         after `put`, which has returned it for sending.
@@ -55,7 +58,7 @@ class Outbox:
         for number, row in self._rows.items():
             if self._sent[number] is None:
                 self._sent[number] = now
-            elif now - self._sent[number] >= resend_after:
+            elif now - self._sent[number] >= resend_after and len(due) < AT_ONCE:
                 self._sent[number] = now
                 due.append(row)
         self.resent += len(due)

@@ -54,19 +54,20 @@ class ChunkPolicy:
         """Use another learned actor from the next decision on; a chunk that is out is not touched."""
         self._policy = policy
 
-    def decide(self, features: Features, mode: PolicyMode) -> ActionChunk:
+    def decide(self, features: Features, mode: PolicyMode, late: int = 0) -> ActionChunk:
         """The chunk for an observation. RL without a learned actor gives the VLA's chunk and says so in `reason`.
 
+        late: rows that will have passed when it begins; the VLA's chunk gets as many more, if its reference has them.
         Raises NonFinite instead of handing on a chunk that is not finite: nothing is published, so the arm holds; to
         put the VLA in its place would hide a broken actor. Raises ValueError if the reference is shorter than the
         chunk.
         """
-        reference = self._reference(features)
         policy = self._policy if mode.mode is Mode.RL else None
         self.reason = "no learned weights have come yet" if mode.mode is Mode.RL and policy is None else ""
+        reference = self._reference(features, self._chunk + (late if policy is None else 0))
         actions = reference if policy is None else self._act(policy, features, reference, mode.evaluation)
         if mode.explore:
-            actions = actions + self._noise(features.id, actions.shape[1])
+            actions = actions + self._noise(features.id, *actions.shape)
         return ActionChunk(
             features_id=features.id,
             stamp=features.stamp,
@@ -76,13 +77,13 @@ class ChunkPolicy:
             weights_version=0 if policy is None else policy.version,
         )
 
-    def _reference(self, features: Features) -> np.ndarray:
+    def _reference(self, features: Features, rows: int) -> np.ndarray:
         horizon = features.reference.shape[0]
         if horizon < self._chunk:
             raise ValueError(f"features {features.id}: reference has {horizon} steps, the chunk needs {self._chunk}")
         _require_finite(features.z, f"features {features.id}: z")
         _require_finite(features.proprio, f"features {features.id}: proprio")
-        return _require_finite(features.reference[: self._chunk], f"features {features.id}: reference")
+        return _require_finite(features.reference[:rows], f"features {features.id}: reference")
 
     def _act(self, policy: Policy, features: Features, reference: np.ndarray, evaluation: bool) -> np.ndarray:
         actions = np.array(policy.act(features, evaluation), dtype=np.float32)
@@ -92,11 +93,11 @@ class ChunkPolicy:
             actions[:, GRIPPER] = reference[:, GRIPPER]
         return _require_finite(actions, f"actor, weights {policy.version}: action")
 
-    def _noise(self, number: int, dims: int) -> np.ndarray:
-        samples = -(-self._chunk // self._hold)
+    def _noise(self, number: int, rows: int, dims: int) -> np.ndarray:
+        samples = -(-rows // self._hold)
         drawn = np.random.default_rng([self._seed, number]).normal(0.0, self._sigma, (samples, dims))
         drawn[:, GRIPPER] = 0.0
-        return np.repeat(drawn, self._hold, axis=0)[: self._chunk]
+        return np.repeat(drawn, self._hold, axis=0)[:rows]
 
 
 def _require_finite(values: np.ndarray, source: str) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,17 @@ class News:
         return True
 
 
-def status_line(progress: Progress, control_rate: float, actor: Any | None, learner: Any | None) -> str:
-    """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age, alarms.
+SILENCE = 3.0
+"""Seconds without an answer from another node that the status line mentions."""
 
-    actor, learner: the newest ActorStats and LearnerStats (any object with their fields), None before the first.
+
+def status_line(
+    progress: Progress, control_rate: float, actor: Any | None, learner: Any | None, links: Iterable[Any] = ()
+) -> str:
+    """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age, links, alarms.
+
+    actor, learner: the newest ActorStats and LearnerStats (any object with their fields), None before the first. links:
+    the newest LinkStats of each node on another machine.
     """
     parts = [_stage(progress, control_rate), f"episode {progress.episode}", f"last 20: {_percent(progress.recent)}"]
     if actor is not None:
@@ -55,10 +62,18 @@ def status_line(progress: Progress, control_rate: float, actor: Any | None, lear
         parts.append(age if actor.weights_version else "no weights yet")
     if learner is not None and not learner.gate_open:
         parts.append(f"gate: {learner.gate_reason}")
+    parts += [_link(link) for link in links]
     alarms = [] if learner is None else raised(learner)
     if alarms:
         parts.append(f"ALARM (the learner's log says more): {', '.join(a.removeprefix('alarm_') for a in alarms)}")
     return " | ".join(parts)
+
+
+def _link(link: Any) -> str:
+    where = f"{link.node.rpartition('/')[2]} on {link.host}"
+    if link.silence > SILENCE:
+        return f"NO ANSWER from {where} for {link.silence:.0f} s"
+    return f"{where}: {1e3 * link.round_trip:.1f} ms, clock {1e3 * link.clock_offset:+.1f} ms"
 
 
 def _stage(progress: Progress, control_rate: float) -> str:
@@ -88,6 +103,8 @@ def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
     lines.append(f"weights {weights['published']} published, {weights['applied']} applied")
     if run_dir is not None:
         lines.append(f"run directory {run_dir}")
+    if "learner_files" in summary:
+        lines.append(f"the learner's files {summary['learner_files']}")
     if summary.get("interrupted"):
         lines.append("interrupted")
     return "\n".join(lines)

@@ -145,7 +145,17 @@ class WindowAssembler:
 
     def _phase(self, event: EpisodeEvent) -> list[ExecutedStep]:
         # A step at or after the label's observation was executed before the word had reached the executor.
-        return [step for step in self._steps.get(event.phase_id, []) if step.observation_id < event.observation_id]
+        steps = [step for step in self._steps.get(event.phase_id, []) if step.observation_id < event.observation_id]
+        # A fault holds the arm before the phase is aborted: the phase was cut short where the first hold began.
+        while event.label is Label.ABORT and steps and steps[-1].driver in _NOT_PRACTISED:
+            steps.pop()
+        return steps
+
+    def _end(self, event: EpisodeEvent, steps: list[ExecutedStep]) -> int:
+        """Observation that follows the last step of a phase."""
+        last = steps[-1].observation_id if steps else 0
+        later = [step.observation_id for step in self._steps.get(event.phase_id, []) if step.observation_id > last]
+        return min([*later, event.observation_id])
 
     def _windows(self, event: EpisodeEvent) -> tuple[list[_Window], Counter[str]]:
         """Windows that can become rows, and how many cannot, by reason."""
@@ -155,7 +165,7 @@ class WindowAssembler:
         if reason or not starts:
             return [], Counter({reason: len(starts)} if reason else {"short": 1})
         kept, dropped = [], Counter()
-        ends = [step.observation_id for step in steps] + [event.observation_id]
+        ends = [step.observation_id for step in steps] + [self._end(event, steps)]
         for start in starts:
             valid = min(self._chunk, len(steps) - start)
             why = _fault(steps[start : start + valid], ends[start + valid])

@@ -9,7 +9,7 @@ from rlt_ros import msg
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.closing import PhaseCloser
 from rlt_ros.loop.config import LoopConfig
-from rlt_ros.loop.decisions import Decision, Decisions
+from rlt_ros.loop.decisions import Decision, Decisions, DecisionsAhead
 from rlt_ros.loop.outbox import Outbox
 from rlt_ros.loop.policy import ChunkPolicy, NonFinite
 from rlt_ros.loop.windows import WindowAssembler
@@ -25,11 +25,12 @@ from rlt_ros.nodes.convert import (
     transition_to_message,
     weights_from_message,
 )
+from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.weights import load_policy
 from rlt_ros.tensor import torch
-from rlt_ros.types import PolicyMode, Transition, TransitionAck
+from rlt_ros.types import PolicyMode, Transition, TransitionAck, stream_of
 
 
 class ActorNode(ManagedNode):
@@ -40,6 +41,7 @@ class ActorNode(ManagedNode):
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._seed = declare(self, "seed", 0, "Seed of the held noise, together with the observation's id.")
         self._config = declare_dataclass(self, LoopConfig)
+        self._lead = declare(self, "lead", 0, "Real time: control steps from decision to chunk boundary; 0: measured.")
         self._bound = declare(self, "outbox_bound", 100_000, "Rows kept for a learner that is away.")
         self._resend_after = declare(self, "resend_after", 2.0, "Seconds until an unacknowledged row is sent again.")
         self._threads = declare(self, "threads", 1, "torch threads.")
@@ -57,15 +59,18 @@ class ActorNode(ManagedNode):
         contract = read_contract(self._checkpoint)
         self._contract = contract.fingerprint
         self._policy = ChunkPolicy(contract.chunk, self._config.sigma, self._config.noise_hold, self._seed)
-        self._decisions = Decisions(self._config.stride, self.lockstep)
+        ahead = None if self.lockstep else DecisionsAhead(contract.chunk, self._lead)
+        self._decisions = ahead or Decisions(self._config.stride)
         self._windows = WindowAssembler(contract.chunk, self._config)
         self._closer = PhaseCloser(self._windows)
-        self._outbox = Outbox(uuid.uuid4().hex, self._bound)
+        stream = stream_of(self.get_namespace().strip("/"), uuid.uuid4().hex)
+        self._outbox = Outbox(stream, self._bound)
         self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)
         self._transitions = self.create_publisher(msg.Transition, "transition", qos.TRANSITIONS)
         self._requests = self.create_publisher(msg.FeaturesRequest, "features_request", qos.STEP)
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)
         self._listen_all()
+        LinkWatch(self, self._contract, expected=("features", "learner"))
         self.every(1.0, self._on_second)
 
     def _listen_all(self) -> None:
@@ -133,9 +138,7 @@ class ActorNode(ManagedNode):
     def _decide(self) -> None:
         if not self.active:
             return
-        number = self._decisions.wanted()
-        if number:
-            self._request([number], urgent=True)
+        self._ask_ahead()
         decision = self._decisions.due()
         if decision is None:
             return
@@ -143,19 +146,30 @@ class ActorNode(ManagedNode):
         if not self._waiting:
             self._publish_chunk(decision)
 
+    def _ask_ahead(self) -> None:
+        number = self._decisions.wanted()
+        if number:
+            self._request([number], urgent=True)
+
     def _publish_chunk(self, decision: Decision) -> None:
-        self._decisions.made(decision)
+        rows = 0
         try:
-            chunk = self._policy.decide(decision.features, decision.mode)
+            late = 0 if self.lockstep else self._decisions.lead
+            chunk = self._policy.decide(decision.features, decision.mode, late)
         except NonFinite as error:
             # An empty chunk is refused by the executor, which then holds; in lockstep it would wait for one for ever.
             self.get_logger().error(f"no chunk: {error}", throttle_duration_sec=1.0)
             features = decision.features
             self._chunk_message = msg.ActionChunk(header=header(features.stamp), features_id=int(features.id))
         else:
+            rows = len(chunk.actions)
             self._windows.chunk(chunk)
             self._chunk_message = chunk_to_message(chunk)
+        finally:
+            self._decisions.made(decision, rows)
         self._chunks.publish(self._chunk_message)
+        if not self.lockstep:
+            self._ask_ahead()
 
     def _settled(self) -> bool:
         # Same seed, same curve: an episode begins when the learner has spent its debt and its weights are here.
@@ -193,6 +207,7 @@ class ActorNode(ManagedNode):
         self._stats.publish(
             msg.ActorStats(
                 header=header(self.get_clock().now().nanoseconds),
+                stream=outbox.stream,
                 transitions_published=int(outbox.published),
                 transitions_acknowledged=int(outbox.acknowledged),
                 resent=int(outbox.resent),

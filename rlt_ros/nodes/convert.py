@@ -8,7 +8,8 @@ does not hold what it states raises `BadMessage`, which names the field and both
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -325,10 +326,14 @@ def weights_from_message(m: msg.PolicyWeights) -> PolicyWeights:
     return PolicyWeights(m.version, m.contract, m.checksum, m.gate_open, m.gate_reason, bytes(m.data))
 
 
-def learner_stats(stats: Any, stamp: int) -> msg.LearnerStats:
-    """rl.stats.LearnerStats to rlt_ros/LearnerStats; a scalar that nothing has measured yet is 0."""
+def learner_stats(stats: Any, stamp: int, newest: Mapping[str, int] = MappingProxyType({})) -> msg.LearnerStats:
+    """rl.stats.LearnerStats to rlt_ros/LearnerStats; a scalar that nothing has measured yet is 0.
+
+    newest: newest stream of each robot -> rows of it that are safe on disk.
+    """
     values = {name: _finite(value) for name, value in vars(stats).items()}
-    return msg.LearnerStats(header=header(stamp), **values)
+    receipt = {"streams": list(newest), "stream_rows": array("Q", newest.values())}
+    return msg.LearnerStats(header=header(stamp), **values, **receipt)
 
 
 def _finite(value: Any) -> Any:

@@ -15,7 +15,7 @@ from rlt_ros.sim.expert import CLOSED, Demonstrator, Expert, Policy
 from rlt_ros.sim.recordist import Recordist, RecordistConfig
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.sim.truth import Truth
-from rlt_ros.types import ACTION_NAMES, GRIPPER, ExecutedStep, Mode, Phase, PolicyMode
+from rlt_ros.types import ACTION_NAMES, GRIPPER, Mode, Phase, PolicyMode
 
 if TYPE_CHECKING:
     from rlt_ros.nodes.collect_teleop import CollectTeleopNode
@@ -83,6 +83,6 @@ class DemonstratingPerson(ScriptedPerson):
             return [] if machine.mode is Mode.RESET else [Request.RESET]
         return self._recordist.decide(truth, machine.phase, conductor.steps_in_phase, self._settled())
 
-    def drive(self, word: PolicyMode, executed: ExecutedStep | None) -> None:
+    def drive(self, word: PolicyMode) -> None:
         self._patient.phase(word.phase_id)
-        super().drive(word, executed)
+        super().drive(word)

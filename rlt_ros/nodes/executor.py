@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from rclpy.task import Future
 
 from rlt_ros import msg, srv
 from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
+from rlt_ros.loop.motion import Command
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
+from rlt_ros.loop.watchdogs import Limits
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.commands import CommandPort
 from rlt_ros.nodes.convert import (
@@ -20,8 +23,10 @@ from rlt_ros.nodes.convert import (
     vector,
 )
 from rlt_ros.nodes.convert_robot import Part, robot_state
+from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.gripper_client import GripperClient
-from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.live import Live, LiveConfig
+from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.recovery import RecoveryClient
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -29,16 +34,23 @@ from rlt_ros.nodes.side import Side
 from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import Driver, PolicyMode
+from rlt_ros.types import Driver, Mode, Phase, PolicyMode
+
+OUTDATED = 1.0
+"""s: what is further from now by its stamp is a recording, or has another clock."""
 
 
 class ExecutorNode(ManagedNode):
-    """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation."""
+    """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation.
+
+    In lockstep an observation is answered by one command; in real time set-points follow each other (`nodes.live`).
+    """
 
     def __init__(self) -> None:
         super().__init__("executor")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        self._wait_for_chunk = declare(self, "wait_for_chunk", 0.03, "Real time: seconds to wait for a late chunk.")
+        self._limits = declare_dataclass(self, Limits)
+        self._config = declare_dataclass(self, LiveConfig)
         self._resets_by = declare(self, "reset", "teleport", "teleport: ask the simulator; motion: move the arm.")
         if self._resets_by not in ("teleport", "motion"):
             raise ValueError(f"parameter reset is {self._resets_by!r}; expected teleport or motion")
@@ -47,9 +59,12 @@ class ExecutorNode(ManagedNode):
         self._states: dict[int, RobotState] = {}
         self._modes: dict[int, PolicyMode] = {}
         self._human: dict[int, HumanCommand] = {}
+        self._state: RobotState | None = None
         self._pending = False
         self._arrived = 0.0
+        self._late = ""
         self._alone = False
+        self._live: Live | None = None
 
     # lifecycle
 
@@ -57,44 +72,65 @@ class ExecutorNode(ManagedNode):
         config = self._robot
         self._commands = CommandPort(self, config)
         self._core = ChunkExecutor(
-            config, lockstep=self.lockstep, refuses=self._commands.refuses, moves=self._resets_by == "motion"
+            config,
+            lockstep=self.lockstep,
+            refuses=self._commands.refuses,
+            moves=self._resets_by == "motion",
+            max_age=self._config.chunk_max_age,
         )
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
         self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
         self._side = Side(self, "side")
         self._gripper = GripperClient(self._side, config, self.robot_topic)
         self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
+        self._diagnostics = Diagnostics(self, config.name)
+        if not self.lockstep:
+            self._live = Live(self, config, self._core, self._limits, self._config, self._diagnostics)
         self._connect_robot()
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ActionChunk, "action_chunk", self._on_chunk, qos.COMMAND)
         self.listen(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
         self.listen(msg.HumanAction, "human_action", self._on_human, qos.STEP)
-        self.every(0.2 if self.lockstep else 0.01, self._on_tick)
+        self._start_timers()
 
     def _connect_robot(self) -> None:
-        streams = tuple(RobotListener(self, self._robot, self._on_robot).streams)
-        limit = int(self._robot.limits.stale_after * 1e9)
+        self._robot_topics = RobotListener(self, self._robot, self._on_robot)
+        streams, limit = tuple(self._robot_topics.streams), int(self._limits.watch_state * 1e9)
         self._equal = StampSynchroniser(streams, depth=8) if self.lockstep else None
         self._latest = None if self.lockstep else LatestSynchroniser(streams, limit)
 
+    def _start_timers(self) -> None:
+        self.every(1.0, self._on_second)
+        if self.lockstep:
+            self.every(0.2, self._on_tick)
+            return
+        self.every(1.0 / self._robot.command.rate, self._on_setpoint)
+        self.every(0.01, self._on_look)
+
+    def start(self) -> None:
+        self._alone = False
+        if self._live is not None:
+            self._live.begin()
+
     def stop(self) -> None:
-        target = self._core.hold()
-        if target is not None and self._alone:
-            self._commands.hold(target, None, self._now())
+        target = self._core.hold() if self._live is None else self._live.motion.standing
+        if target is not None and (self._alone or (self._live is not None and self._live.alone)):
+            self._commands.hold(target, None, self.now())
 
     def close(self) -> None:
         super().close()
         if self._side is not None:
             self._side.close()
 
-    def _now(self) -> int:
+    def now(self) -> int:
+        """ROS time in ns."""
         return self.get_clock().now().nanoseconds
 
     # what comes in
 
     def _on_robot(self, name: str, part: Part) -> None:
         if self._latest is not None:
-            self._latest.add(name, part.stamp, part, self._now())
+            self._latest.add(name, part.stamp, part, self.now())
             return
         complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
@@ -108,13 +144,25 @@ class ExecutorNode(ManagedNode):
             del table[min(table)]
 
     def _on_observation(self, message: msg.Observation) -> None:
-        newest = 0 if self._observation is None else self._observation.id
-        if message.id < newest:
+        if self._live is not None:
+            self._take_observation(message)
             return
-        if message.id > newest:
-            self._arrived = time.monotonic()
-        # A repeated observation asks for the same answer again: somebody may have missed it.
-        self._observation, self._pending = message, True
+        if self._observation is None or message.id >= self._observation.id:
+            # A repeated observation asks for the same answer again: somebody may have missed it.
+            self._observation, self._pending = message, True
+            self._advance()
+
+    def _take_observation(self, message: msg.Observation) -> None:
+        """In real time each one is answered once, and none that is replayed."""
+        self._advance(patient=False)
+        stamp = stamp_of(message.header)
+        age = (self.now() - stamp) / 1e9
+        if abs(age) > OUTDATED:
+            raise ValueError(f"observation {message.id} is {age:.3f} s old by its stamp: not taken")
+        self._core.observe(message.id, stamp)
+        self._late = f"observation: {age:.3f} s old" if age > self._robot.limits.stale_after else ""
+        self._observation, self._pending, self._arrived = message, True, time.monotonic()
+        self._live.feed("observation")
         self._advance()
 
     def _on_chunk(self, message: msg.ActionChunk) -> None:
@@ -126,35 +174,85 @@ class ExecutorNode(ManagedNode):
     def _on_mode(self, message: msg.PolicyMode) -> None:
         mode = mode_from_message(message)
         self._remember(self._modes, mode.observation_id, mode)
+        if self._live is not None and self._core.saw(mode.observation_id, mode.stamp):
+            self._live.feed("policy")
+            self._core.hear(mode)
+            if mode.mode is Mode.HOLD and self.active:
+                self._live.motion.halt("operator: hold")
         self._advance()
 
     def _on_human(self, message: msg.HumanAction) -> None:
         action = vector(message.action, 7, "action")
         command = HumanCommand(message.observation_id, stamp_of(message.header), action)
         self._remember(self._human, message.observation_id, command)
+        if self._live is not None and abs(self.now() - command.stamp) <= OUTDATED * 1e9:
+            self._live.feed("human")
         self._advance()
 
     def _on_tick(self) -> None:
-        if self.active and not self._alone:
-            self._alone = self._commands.publishers() == 1
+        if self.active:
+            self._alone = not self.publishers()
             if not self._alone:
-                # Controllers ignore a command topic with two publishers, and DDS counts a killed one for up to 15 s.
-                self.get_logger().warning(
-                    f"{self._commands.topic} has another publisher; waiting", throttle_duration_sec=2.0
-                )
+                self.get_logger().warning(f"{self.publishers()}; waiting", throttle_duration_sec=2.0)
         self._advance()
+
+    def _on_look(self) -> None:
+        if self.active:
+            self._live.look(self._newest_mode())
+            fault = self._live.fault
+            if fault:
+                self.get_logger().warning(f"holding: {fault}", throttle_duration_sec=1.0)
+        self._advance()
+
+    def _on_setpoint(self) -> None:
+        if self.active:
+            self._live.tick()
+
+    def _on_second(self) -> None:
+        self._diagnostics.set("scheduling", OK, self.priority)
+        refused = {f"refused_{topic}": count for topic, count in self.refused.items()}
+        self._diagnostics.set("counts", OK, "control steps by driver, messages refused", **self._core.counts, **refused)
+        self._diagnostics.publish()
+
+    # what the real-time part asks for
+
+    def newest_state(self) -> tuple[RobotState | None, str]:
+        """The newest measured state, None if it is too old or makes no sense, and then why."""
+        try:
+            self._state = robot_state(self._latest.snapshot(self.now()), self._robot)
+        except (Stale, ValueError) as error:
+            return None, str(error)
+        return self._state, ""
+
+    def send(self, command: Command, state: RobotState | None) -> None:
+        """The one way to the controller. Raises CommandRefused."""
+        if command.still or state is None:
+            self._commands.hold(command.pose, state, self.now())
+        else:
+            self._commands.send([SetPoint(command.pose)], state, self.now())
+
+    def publishers(self) -> str:
+        """Why nothing may be sent; empty if this node is the only publisher on the command topic.
+
+        Controllers ignore a command topic with two publishers, and DDS counts a killed one for up to 15 s.
+        """
+        count = self._commands.publishers()
+        return "" if count == 1 else f"publishers: {self._commands.topic} has {count}, this node must be the only one"
+
+    def silent_topics(self) -> list[str]:
+        """Topics of the robot's state that nobody publishes on."""
+        return self._robot_topics.absent()
 
     # what is done
 
-    def _advance(self) -> None:
+    def _advance(self, patient: bool = True) -> None:
         observation = self._observation
-        if not (self.active and self._alone and self._pending):
+        if not (self.active and self._pending and (self._alone or self._live is not None)):
             return
-        state, mode = self._inputs(observation)
+        waited = time.monotonic() - self._arrived
+        state, mode = self._inputs(observation, patient and waited < self._config.wait_for_word)
         if state is None or mode is None:
             return
-        human = self._human.get(observation.id) or self._human.get(0)
-        patient = time.monotonic() - self._arrived < self._wait_for_chunk
         result = self._core.step(
             observation.id,
             stamp_of(observation.header),
@@ -162,37 +260,62 @@ class ExecutorNode(ManagedNode):
             observation.step,
             state,
             mode,
-            human,
-            patient=patient,
+            self._command_of_person(observation.id),
+            patient=patient and waited < self._config.wait_for_chunk,
+            standing=None if self._live is None else self._live.motion.standing,
+            fault="" if self._live is None else self._fault(mode),
         )
         if result is not None:
             self._carry_out(observation, mode, state, result)
 
-    def _inputs(self, observation: msg.Observation) -> tuple[RobotState | None, PolicyMode | None]:
-        if self.lockstep:
-            return self._states.get(stamp_of(observation.header)), self._modes.get(observation.id)
-        try:
-            complete = self._latest.snapshot(self._now())
-        except Stale as error:
-            self.get_logger().warning(f"holding: {error}", throttle_duration_sec=1.0)
-            return None, None
-        return robot_state(complete, self._robot), self._modes.get(max(self._modes, default=0))
+    def _inputs(self, observation: msg.Observation, patient: bool) -> tuple[RobotState | None, PolicyMode | None]:
+        stamp = stamp_of(observation.header)
+        if self._live is None:
+            return self._states.get(stamp), self._modes.get(observation.id)
+        word = self._modes.get(observation.id)
+        if word is not None and word.stamp == stamp:
+            return self.newest_state()[0] or self._state, word
+        # A word that names an observation which this node did not see is a replayed one.
+        known = [w for w in self._modes.values() if self._core.saw(w.observation_id, w.stamp)]
+        newest = max(known, key=lambda w: w.observation_id, default=_no_word(stamp))
+        return self.newest_state()[0] or self._state, None if patient else newest
+
+    def _newest_mode(self) -> Mode | None:
+        known = [w for w in self._modes.values() if self._core.saw(w.observation_id, w.stamp)]
+        return max(known, key=lambda w: w.observation_id).mode if known else None
+
+    def _command_of_person(self, observation_id: int) -> HumanCommand | None:
+        exact = self._human.get(observation_id)
+        if exact is not None or self._live is None:
+            return exact or self._human.get(0)
+        return max(self._human.values(), key=lambda command: command.stamp, default=None)
+
+    def _fault(self, mode: PolicyMode) -> str:
+        if mode.observation_id == 0:
+            return "operator: no word has come"
+        return "; ".join(filter(None, (self._live.fault, self._late)))
 
     def _carry_out(self, observation: msg.Observation, mode: PolicyMode, state: RobotState, result: StepResult) -> None:
         if result.wants_reset:
             self._request_reset(mode.reset_seed)
             return
         self._pending = False
-        stamp = stamp_of(observation.header)
         if result.gripper is not None:
             self._gripper.command(result.gripper)
-        if result.target is not None and result.executed.driver is Driver.HOLD:
+        self._command(result, state, stamp_of(observation.header))
+        sent = self._live is None or self._live.alone
+        executed = result.executed if sent else replace(result.executed, commanded=False)
+        self._steps.publish(step_to_message(executed))
+        if executed.reason and not executed.reason.startswith("operator:"):
+            self.get_logger().warning(f"holding: {executed.reason}", throttle_duration_sec=1.0)
+
+    def _command(self, result: StepResult, state: RobotState, stamp: int) -> None:
+        if self._live is not None:
+            self._live.follow(result, state)
+        elif result.target is not None and result.executed.driver is Driver.HOLD:
             self._commands.hold(result.target, state, stamp)
         elif result.target is not None:
             self._commands.send([SetPoint(result.target)], state, stamp)
-        self._steps.publish(step_to_message(result.executed))
-        if result.executed.reason and not result.executed.reason.startswith("operator:"):
-            self.get_logger().warning(f"holding: {result.executed.reason}", throttle_duration_sec=1.0)
 
     # reset
 
@@ -211,6 +334,11 @@ class ExecutorNode(ManagedNode):
         self._commands.restart()
         self._core.reset_finished(bool(response.success))
         self._advance()
+
+
+def _no_word(stamp: int) -> PolicyMode:
+    """In place of the operator's word where none has come: hold."""
+    return PolicyMode(0, stamp, Mode.VLA, Phase.IDLE, 0, 0, explore=False, record=False, evaluation=False)
 
 
 def main() -> None:

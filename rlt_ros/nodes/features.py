@@ -11,6 +11,7 @@ from rlt_ros.loop.passes import PassQueue
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import features_to_message
 from rlt_ros.nodes.convert_robot import observation_from_message
+from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.robot.config import load_robot
@@ -19,7 +20,8 @@ from rlt_ros.vla.contract import VLAUnavailable
 
 KEPT_FEATURES = 600
 RETRY = 0.1
-"""Seconds between passes while the VLA does not answer; a new observation is tried at once."""
+"""Seconds between passes while the VLA does not answer, and until an announced observation is waited for no longer; a
+new observation is tried at once."""
 
 
 class FeaturesNode(ManagedNode):
@@ -52,6 +54,7 @@ class FeaturesNode(ManagedNode):
             stage1.contract.check_task(self._task)
         self._contract = stage1.contract.fingerprint
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
+        LinkAnswer(self, (self.get_namespace().strip("/"),), self._contract)
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
@@ -77,7 +80,8 @@ class FeaturesNode(ManagedNode):
 
     def _on_request(self, message: msg.FeaturesRequest) -> None:
         with self._condition:
-            unknown = self._queue.request(n for n in message.ids if not self._publish_again(n))
+            missing = [n for n in message.ids if not self._publish_again(n)]
+            unknown = self._queue.request(missing, bool(message.urgent))
             self._condition.notify()
         if unknown:
             raise ValueError(f"observations {unknown} were requested but are not kept any more")
@@ -93,7 +97,7 @@ class FeaturesNode(ManagedNode):
         while self.active:
             with self._condition:
                 self._condition.wait_for(lambda: len(self._queue) or not self.active)
-                batch = self._queue.take()
+                batch = self._queue.take() or self._queue.take(wait=self._condition.wait(RETRY))
             if batch and self.active:
                 self._pass(batch)
 

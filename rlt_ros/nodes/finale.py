@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rlt_ros import srv
 from rlt_ros.loop.report import summary_text, write_json
+from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.parameters import declare
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ FIGURES_WITHIN = 15.0
 class Finale:
     """Begun once, when the session is over; ends the node with exit code 0.
 
-    The learner spends its backlog first, then writes the last checkpoint. After `FIGURES_WITHIN` seconds in which
-    nothing has moved the run ends with what there is.
+    The learner takes the last rows first and makes the updates that are due by then, which is all of them where it has
+    no other robot, then writes the last checkpoint. After `FIGURES_WITHIN` seconds in which nothing of this has moved
+    the run ends with what there is.
     """
 
     def __init__(self, node: TeleopNode) -> None:
@@ -30,7 +32,9 @@ class Finale:
         self._started = time.monotonic()
         self._moved: float | None = None
         self._figures: tuple[int, int] | None = None
+        self._target: int | None = None
         self._saving = self._saved = False
+        self._learner_files = ""
 
     def begin(self) -> None:
         """Wait until the figures agree, ask the learner for a checkpoint, conclude."""
@@ -53,7 +57,9 @@ class Finale:
     def _ask_for_checkpoint(self) -> None:
         self._saving, self._moved = True, time.monotonic()
         if self._save.service_is_ready():
-            self._save.call_async(srv.SaveCheckpoint.Request()).add_done_callback(self._on_saved)
+            stream = self._node.actor.stream if self._node.actor else ""
+            request = srv.SaveCheckpoint.Request(stream=stream, session_over=True)
+            self._save.call_async(request).add_done_callback(self._on_saved)
         else:
             self._node.get_logger().error("save_checkpoint: the learner does not answer; its last checkpoint stands")
             self._saved = True
@@ -63,16 +69,30 @@ class Finale:
         self._saved = True
         if not response.success:
             self._node.get_logger().error(f"save_checkpoint: {response.message}")
+        elif not (response.host == HOST and Path(response.path).is_relative_to(self.run_dir)):
+            self._learner_files = f"{response.host}:{Path(response.path).parent.parent}"
 
     def _newest_figures(self) -> tuple[int, int] | None:
         learner = self._node.learner
-        return None if learner is None else (int(learner.rows_received), int(learner.critic_updates))
+        if learner is None:
+            return None
+        updates = int(learner.critic_updates)
+        return self._rows_there(), updates if self._target is None else min(updates, self._target)
+
+    def _rows_there(self) -> int:
+        """Rows of this robot's newest stream that the learner has on disk."""
+        actor, learner = self._node.actor, self._node.learner
+        if actor is None or learner is None:
+            return 0
+        return int(dict(zip(learner.streams, learner.stream_rows, strict=True)).get(actor.stream, 0))
 
     def _figures_agree(self) -> bool:
         actor, learner = self._node.actor, self._node.learner
-        if actor is None or learner is None:
+        if actor is None or learner is None or actor.transitions_published != self._rows_there():
             return False
-        return actor.transitions_published == learner.rows_received and learner.update_debt == 0
+        if self._target is None:
+            self._target = int(learner.critic_updates) + int(learner.update_debt)
+        return learner.update_debt == 0 or learner.critic_updates >= self._target
 
     def _conclude(self) -> None:
         summary = self._summary()
@@ -93,7 +113,7 @@ class Finale:
             "wall_time_s": time.monotonic() - self._started,
             "transitions": {
                 "published": int(actor.transitions_published) if actor else 0,
-                "received": int(learner.rows_received) if learner else 0,
+                "received": self._rows_there(),
             },
             "updates": {
                 "critic": int(learner.critic_updates) if learner else 0,
@@ -103,4 +123,5 @@ class Finale:
                 "published": int(learner.weights_version) if learner else 0,
                 "applied": int(actor.weights_applied) if actor else 0,
             },
+            **({"learner_files": self._learner_files} if self._learner_files else {}),
         }

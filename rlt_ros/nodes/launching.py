@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from launch.actions import Shutdown
@@ -21,3 +22,51 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
         return [Shutdown(reason=f"{name} has ended")]
 
     return ended
+
+
+ROBOT_NODES = frozenset({"observation", "actor", "executor", "teleop"})
+LEARNING_NODES = frozenset({"features", "learner"})
+ALL_NODES = ROBOT_NODES | LEARNING_NODES
+_ROLES = {"all": ALL_NODES, "robot": ROBOT_NODES, "gpu": LEARNING_NODES}
+
+
+def nodes_here(role: str, listed: str, robots: str, simulated: bool) -> frozenset[str]:
+    """Names of the nodes that are to run on this machine; the simulated robot runs where the executor does.
+
+    role: all, robot or gpu. listed: names with commas between, instead of a role's. robots: namespaces of several
+    robots, likewise. Raises RuntimeError on an unknown name, and where several robots cannot be.
+    """
+    known = ALL_NODES | ({"sim"} if simulated else set())
+    names = frozenset(name.strip() for name in listed.split(",")) if listed.strip() else _ROLES[role]
+    if not names <= known:
+        raise RuntimeError(f"nodes:={listed} names {sorted(names - known)}; expected some of {sorted(known)}")
+    if robots.strip() and names & ROBOT_NODES:
+        raise RuntimeError(
+            f"robots:={robots} goes with role:=gpu; each robot is started by itself: role:=robot namespace:=its own"
+        )
+    return names | ({"sim"} if simulated and not listed.strip() and "executor" in names else set())
+
+
+def split_notice(here: frozenset[str]) -> str:
+    """What to tell where not all nodes run on this machine, empty otherwise."""
+    elsewhere = ALL_NODES - here
+    if not elsewhere:
+        return ""
+    text = f"here: {', '.join(sorted(here))}; on other machines: {', '.join(sorted(elsewhere))}"
+    if local_only():
+        text += f"; {local_only()}: only this machine's nodes are found"
+    return text
+
+
+def local_only() -> str:
+    """The setting of the environment that keeps nodes of other machines from being found, empty if there is none."""
+    found = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper()
+    if found in ("LOCALHOST", "OFF") and not os.environ.get("ROS_STATIC_PEERS"):
+        return f"ROS_AUTOMATIC_DISCOVERY_RANGE={found}"
+    return "ROS_LOCALHOST_ONLY=1" if os.environ.get("ROS_LOCALHOST_ONLY") == "1" else ""
+
+
+def own_clock(robot_namespace: str) -> list[tuple[str, str]]:
+    """Remappings that keep the clock of one of several simulated robots apart."""
+    robot = robot_namespace.strip("/")
+    return [("/clock", f"/{robot}/clock")] if robot else []

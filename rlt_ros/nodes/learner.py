@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,27 +11,39 @@ from typing import Any
 from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.config import RecordConfig
-from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
+from rlt_ros.nodes.link import HOST, LinkAnswer
 from rlt_ros.nodes.parameters import declare, declare_dataclass
+from rlt_ros.nodes.robot_end import RobotEnd, robots
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.alarms import AlarmLimits, AlarmNews
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.trainer import EXIT_CODE, Trainer, TrainingFailed
-from rlt_ros.types import PolicyWeights, TransitionAck
+from rlt_ros.types import PolicyWeights, TransitionAck, robot_of
+
+OPEN_PHASE_PATIENCE = 10.0
+"""Several robots in lockstep: seconds without a row after which half a phase no longer keeps the learner waiting."""
+ANSWER_TIME = 3.0
+"""Seconds between the last answer of a learner that ends by itself and its end."""
 
 
 class LearnerNode(ManagedNode):
     """Everything that is sent or received happens in the callback thread; training has a thread of its own, so that
     updates never delay a row or a request for weights.
 
-    In lockstep the simulator waits for the updates that a phase has earned, unless `async_training` is set.
+    In lockstep the simulator waits for the updates that a phase has earned, unless `async_training` is set. With
+    several robots each waits, at the end of its own episodes, until nothing is left to learn from the rows of all.
     """
 
     def __init__(self) -> None:
         super().__init__("learner")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._run_dir = Path(declare(self, "run_dir", "", "Directory for transitions, checkpoints and TensorBoard."))
+        listed = declare(self, "robots", "", "Namespaces of the robots, with commas between; empty: this node's own.")
+        self._robots = robots(listed, self.get_namespace())
+        self._ends = declare(self, "end_with_sessions", False, "End when the sessions of all robots are over.")
+        self._over: set[str] = set()
+        self._end_at = math.inf
         self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
         self._record = declare_dataclass(self, RecordConfig)
         self._config = declare_dataclass(self, AgentConfig)
@@ -42,6 +55,7 @@ class LearnerNode(ManagedNode):
         self._acked: dict[str, TransitionAck] = {}
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
+        self._row_at = 0.0
 
     # lifecycle
 
@@ -88,12 +102,8 @@ class LearnerNode(ManagedNode):
         self.get_logger().info(f"starting from version {self._learner.start_from(Path(file))} in {file}")
 
     def _connect(self) -> None:
-        self._acks = self.create_publisher(msg.TransitionAck, "transition_ack", qos.STEP)
-        self._weights_out = self.create_publisher(msg.PolicyWeights, "policy_weights", qos.LATCHED)
-        self._stats_out = self.create_publisher(msg.LearnerStats, "learner_stats", qos.STATS)
-        self.listen(msg.Transition, "transition", self._on_transition, qos.TRANSITIONS)
-        self.create_service(srv.SaveCheckpoint, "save_checkpoint", self._on_save)
-        self.create_service(srv.FetchWeights, "fetch_weights", self._on_fetch)
+        self._robot_ends = {robot: RobotEnd(self, robot) for robot in self._robots}
+        LinkAnswer(self, self._robots, self._learner.contract)
         self.every(0.02, self._on_tick)
         self.every(1.0, self._on_second)
 
@@ -105,7 +115,6 @@ class LearnerNode(ManagedNode):
         if earlier is not None:
             self._learner.continue_from(earlier.version)
             self._weights = earlier
-            self._weights_out.publish(weights_to_message(earlier, self._now()))
 
     @property
     def _policy_file(self) -> Path:
@@ -125,8 +134,11 @@ class LearnerNode(ManagedNode):
 
     # receipt
 
-    def _on_transition(self, message: msg.Transition) -> None:
+    def on_transition(self, message: msg.Transition) -> None:
+        """Take a row of any robot."""
         row = transition_from_message(message)
+        self._row_at = time.monotonic()
+        self._over.discard(robot_of(row.stream))
         try:
             self._inbox.receive(row, message.contract)
         except RuntimeError as error:
@@ -141,11 +153,16 @@ class LearnerNode(ManagedNode):
             self.get_logger().fatal(str(error))
             self.finish(EXIT_CODE)
             return
+        if time.monotonic() > self._end_at:
+            self.finish(0)
+            return
         self._receipts()
         if self._spent or (not self._is_waited_for and time.monotonic() - self._weights_at > self._weights_every):
             self._spent = False
             self._publish_weights()
             self._publish_acks(self._acked.values())
+        if self._weights is not None:
+            self._give_weights()
 
     def _receipts(self) -> None:
         try:
@@ -161,18 +178,29 @@ class LearnerNode(ManagedNode):
 
     def _publish_acks(self, acks: Any) -> None:
         # An actor in lockstep holds the next episode back until there is none.
-        told = self._phase_is_here() and (self._is_waited_for or not self.lockstep)
+        told = self._is_waited_for or not self.lockstep
         debt = self._learner.due_updates if told else 0
         version = self._weights.version if self._weights else 0
         for ack in acks:
-            current = replace(ack, update_debt=debt, weights_version=version, rows=self._learner.rows)
-            self._acks.publish(ack_to_message(current, self._now()))
+            due = 0 if self._is_waited_for and self._learner.awaits(ack.stream) else debt
+            current = replace(ack, update_debt=due, weights_version=version, rows=self._learner.rows)
+            message = ack_to_message(current, self._now())
+            for end in self._ends_of(ack.stream):
+                end.acknowledge(message)
+
+    def _ends_of(self, stream: str) -> list[RobotEnd]:
+        own = self._robot_ends.get(robot_of(stream))
+        return [own] if own else list(self._robot_ends.values())
 
     # training
 
     def _phase_is_here(self) -> bool:
         # In lockstep a phase is learned from when all of it is here: results must not depend on arrival times.
-        return not (self._is_waited_for and self._learner.phase_open)
+        return not (self._is_waited_for and self._learner.phase_open) or self._left_open()
+
+    def _left_open(self) -> bool:
+        # One robot that died while its rows were on their way must not keep the others waiting for ever.
+        return len(self._robots) > 1 and time.monotonic() - self._row_at > OPEN_PHASE_PATIENCE
 
     def _on_spent(self) -> None:
         self._spent = True
@@ -182,21 +210,29 @@ class LearnerNode(ManagedNode):
 
         weights = self._learner.weights()
         self._weights_at = time.monotonic()
-        if self._weights is not None and weights.version == self._weights.version:
-            return
-        self._weights = weights
-        write_policy_file(self._policy_file, weights)
-        self._weights_out.publish(weights_to_message(weights, self._now()))
+        if self._weights is None or weights.version > self._weights.version:
+            self._weights = weights
+            write_policy_file(self._policy_file, weights)
+
+    def _give_weights(self) -> None:
+        ends = [end for end in self._robot_ends.values() if end.lacks(self._weights.version)]
+        message = weights_to_message(self._weights, self._now()) if ends else None
+        for end in ends:
+            end.give(message)
 
     # reports and requests
 
     def _on_second(self) -> None:
         stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
-        self._stats_out.publish(learner_stats(stats, self._now()))
+        message = learner_stats(stats, self._now(), self._inbox.newest)
+        for end in self._robot_ends.values():
+            end.report(message)
         self._metrics.write(stats, self._learner.outcomes, self._learner.alarms)
         self._tell_alarms()
         # A sender that missed a receipt, or this learner's restart, waits for the next one.
         self._publish_acks(self._acked.values())
+        if self._trainer is not None and self._left_open():
+            self._trainer.wake()
 
     def _tell_alarms(self) -> None:
         raised, cleared = self._alarm_news.since(self._learner.alarms)
@@ -205,12 +241,25 @@ class LearnerNode(ManagedNode):
         for line in cleared:
             self.get_logger().info(line)
 
-    def _on_save(self, request: Any, response: srv.SaveCheckpoint.Response) -> srv.SaveCheckpoint.Response:
+    def on_save(self, request: Any, response: srv.SaveCheckpoint.Response) -> srv.SaveCheckpoint.Response:
+        """Write a checkpoint; end some seconds later if the session of the last robot is over."""
         path = self._save()
-        response.success, response.path = path is not None, str(path or "")
+        response.success, response.path, response.host = path is not None, str(path or ""), HOST
         response.message = "" if path else "not written; the learner's log says why"
         self._on_second()
+        if request.session_over:
+            self._session_over(robot_of(request.stream))
         return response
+
+    def _session_over(self, robot: str) -> None:
+        self._over.add(robot)
+        left = [r for r in self._robots if r not in self._over]
+        self.get_logger().info(
+            f"the session of {robot or 'the robot'} is over, {len(left)} of {len(self._robots)} go on"
+        )
+        if self._ends and not left:
+            # The answer must get there first.
+            self._end_at = time.monotonic() + ANSWER_TIME
 
     def _save_if_due(self) -> None:
         # In the trainer's thread: a slow disk then keeps neither rows nor requests waiting.
@@ -230,7 +279,8 @@ class LearnerNode(ManagedNode):
         self.get_logger().info(f"checkpoint {path}")
         return path
 
-    def _on_fetch(self, request: Any, response: srv.FetchWeights.Response) -> srv.FetchWeights.Response:
+    def on_fetch(self, request: Any, response: srv.FetchWeights.Response) -> srv.FetchWeights.Response:
+        """Answer with the newest weights."""
         response.success = self._weights is not None
         if self._weights is None:
             response.message = "nothing learned yet"

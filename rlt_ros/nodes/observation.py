@@ -9,6 +9,7 @@ from sensor_msgs.msg import Image
 
 from rlt_ros import msg
 from rlt_ros.loop.episode_count import EpisodeCount
+from rlt_ros.loop.picture_watch import PictureWatch
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
@@ -31,7 +32,10 @@ class ObservationNode(BaseNode):
     def __init__(self) -> None:
         super().__init__("observation")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        help_text = "Refuse black and repeated pictures; false for cameras without noise."
+        checked = declare(self, "check_pictures", True, help_text) and not self.lockstep
         self._size = declare(self, "image_size", 64, "Side of the square policy images [pixels].")
+        self._watches = {name: PictureWatch() for name in self._robot.cameras} if checked else {}
         self._last: Observation | None = None
         self._count = EpisodeCount()
         self._waiting: dict[str, Any] | None = None
@@ -45,13 +49,12 @@ class ObservationNode(BaseNode):
 
     def _connect(self) -> None:
         self._robot_topics = RobotListener(self, self._robot, self._on_robot, report=False)
-        cameras = {f"camera {name}": topic for name, topic in self._robot.cameras.items()}
-        names = (*self._robot_topics.streams, *cameras)
+        names = (*self._robot_topics.streams, *(f"camera {name}" for name in self._robot.cameras))
         self._first = names[0]
         limit = int(self._robot.limits.stale_after * 1e9)
         self._equal = StampSynchroniser(names, depth=8) if self.lockstep else None
         self._latest = None if self.lockstep else LatestSynchroniser(names, limit)
-        for name, topic in cameras.items():
+        for name, topic in self._robot.cameras.items():
             self.listen(Image, self.robot_topic(topic), lambda m, name=name: self._on_image(name, m), qos.SENSOR)
         if not self.lockstep:
             self.every(1.0 / self._robot.control_rate, self._on_tick)
@@ -59,8 +62,10 @@ class ObservationNode(BaseNode):
     def _on_robot(self, name: str, part: Part) -> None:
         self._add(name, part.stamp, part)
 
-    def _on_image(self, name: str, message: Image) -> None:
-        self._add(name, stamp_of(message.header), message)
+    def _on_image(self, camera: str, message: Image) -> None:
+        if camera in self._watches:
+            self._watches[camera].look(message.data, message.encoding)
+        self._add(f"camera {camera}", stamp_of(message.header), message)
 
     def _add(self, name: str, stamp: int, value: Any) -> None:
         if self._latest is not None:

@@ -67,4 +67,12 @@ class RobotListener:
         return [topic for topic in topics if self._node.count_publishers(topic) == 0]
 
     def _take(self, name: str, message: Any) -> None:
-        self._handler(name, state_part(name, message, self._robot))
+        part = state_part(name, message, self._robot)
+        rate, limit = part.fields.get("success_rate"), self._robot.state.success_rate
+        if rate is not None and rate < limit:
+            self._node.get_logger().warning(
+                f"control_command_success_rate is {rate:.2f}, below {limit:.2f}: commands reach the arm too late "
+                "(network, other load on the robot's machine)",
+                throttle_duration_sec=10.0,
+            )
+        self._handler(name, part)

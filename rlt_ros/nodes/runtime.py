@@ -22,6 +22,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.priority import set_priority
 
 
 class BaseNode(Node):
@@ -34,7 +35,11 @@ class BaseNode(Node):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.robot_namespace = declare(self, "robot_namespace", "", "Namespace of the robot's own topics.")
         self.lockstep = declare(self, "lockstep", False, "Step for step with the simulator instead of in real time.")
-        set_priority(self, declare(self, "nice", 0, "Process priority; negative is higher, where permitted."))
+        nice = declare(self, "nice", 0, "Process priority; negative is higher, where permitted.")
+        realtime = declare(self, "realtime", 0, "In real time: SCHED_RR priority where permitted, 0: none; else nice.")
+        self.priority = set_priority(nice, 0 if self.lockstep else realtime)
+        if "not permitted" in self.priority:
+            self.get_logger().warning(f"scheduling: {self.priority}")
 
     def robot_topic(self, name: str) -> str:
         """Absolute name of one of the robot's topics."""
@@ -119,16 +124,6 @@ class ManagedNode(BaseNode, LifecycleNode):
         if self.active:
             self.active = False
             self.stop()
-
-
-def set_priority(node: Node, nice: int) -> None:
-    """Set the priority of this process where permitted, and say so where not."""
-    if nice == 0:
-        return
-    try:
-        os.setpriority(os.PRIO_PROCESS, 0, nice)
-    except PermissionError:
-        node.get_logger().warning(f"priority {nice} is not permitted; running at the default")
 
 
 def run(make: Callable[[], BaseNode]) -> None:

@@ -57,6 +57,7 @@ class ScriptedPerson:
         self._node, self._policy = node, policy
         self._space = robot.action_space
         self._target: Pose | None = None
+        self._followed = self._took_over = 0
         self._human = node.create_publisher(msg.HumanAction, "human_action", qos.STEP)
         self._sent: msg.HumanAction | None = None
         self._set_mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
@@ -113,16 +114,24 @@ class ScriptedPerson:
         """The buttons to press at one observation."""
         raise NotImplementedError
 
-    def drive(self, word: PolicyMode, executed: ExecutedStep | None) -> None:
+    def follow(self, step: ExecutedStep) -> None:
+        """Keep count of the executor's target: it starts from the measured pose at a takeover and from its last target
+        while the person goes on. Every step counts once, however late it comes."""
+        if step.observation_id <= self._followed:
+            return
+        self._followed = step.observation_id
+        if step.driver is Driver.HUMAN and self._target is not None:
+            self._target = self._space.target(self._target, step.sent)
+        elif step.observation_id >= self._took_over:
+            self._target = None
+
+    def drive(self, word: PolicyMode) -> None:
         """Send one step of the policy where the person drives."""
         measured = self._seen["pose"][1]
-        # The executor starts from the measured pose at a takeover and from its last target while the person goes on.
-        goes_on = self._target is not None and executed is not None and executed.driver is Driver.HUMAN
-        start = self._space.target(self._target, executed.sent) if goes_on else measured
-        self._target = start
-        action = self._policy.action(self.truth, measured, start)
-        # In real time nobody waits for the answer to an observation: the newest command counts.
-        answers = word.observation_id if self._node.lockstep else 0
+        if self._target is None:
+            self._target, self._took_over = measured, word.observation_id
+        action = self._policy.action(self.truth, measured, self._target)
+        answers = word.observation_id
         self._sent = msg.HumanAction(header=header(word.stamp), observation_id=answers, action=floats(action))
         self._human.publish(self._sent)
 

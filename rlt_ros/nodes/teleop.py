@@ -15,6 +15,7 @@ from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
 from rlt_ros.nodes.finale import Finale
+from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
@@ -64,6 +65,8 @@ class TeleopNode(BaseNode):
         self.learner: msg.LearnerStats | None = None
         self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
         self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
+        self.links: dict[str, msg.LinkStats] = {}
+        self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
         machine, session = PhaseMachine(self._gate), Session(config, self._gate)
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
@@ -110,7 +113,10 @@ class TeleopNode(BaseNode):
         self.go_on()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
-        self.conductor.add_executed(step_from_message(message))
+        step = step_from_message(message)
+        self.conductor.add_executed(step)
+        if self._person is not None:
+            self._person.follow(step)
         self.go_on()
 
     def _on_actor_stats(self, message: msg.ActorStats) -> None:
@@ -119,13 +125,21 @@ class TeleopNode(BaseNode):
     def _on_learner_stats(self, message: msg.LearnerStats) -> None:
         self.learner = message
 
+    def _on_link_stats(self, message: msg.LinkStats) -> None:
+        self.links[message.node] = message
+
     # services
 
     def _on_set_mode(self, request: Any, response: srv.SetPolicyMode.Response) -> srv.SetPolicyMode.Response:
         if request.mode not in set(Mode):
             response.success, response.message = False, f"mode is {request.mode}; expected 0 to {max(Mode)}"
             return response
-        return self._answer(MODES[Mode(request.mode)], response)
+        self._answer(MODES[Mode(request.mode)], response)
+        if request.mode == Mode.HOLD and self._answered is not None and not self.lockstep:
+            # A stop does not wait for the next observation.
+            self._answered.mode = int(Mode.HOLD)
+            self._modes.publish(self._answered)
+        return response
 
     def _on_label(self, request: Any, response: srv.LabelEpisode.Response) -> srv.LabelEpisode.Response:
         if request.label >= len(LABELS):
@@ -153,9 +167,9 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
-        self._keep_session()
         if self._person is not None and word.mode.mode is Mode.HUMAN:
-            self._person.drive(word.mode, self.conductor.executed)
+            self._person.drive(word.mode)
+        self._keep_session()
         if self.conductor.finished:
             self._finale.begin()
 
@@ -179,7 +193,8 @@ class TeleopNode(BaseNode):
     def status_line(self) -> str:
         """Where the session stands, for the terminal."""
         progress = self.conductor.session.progress
-        return status_line(progress, self.control_rate, self.actor, self.learner)
+        elsewhere = [link for link in self.links.values() if link.host != HOST]
+        return status_line(progress, self.control_rate, self.actor, self.learner, elsewhere)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from rlt_ros.rl.turns import Turns
 from rlt_ros.rl.warmstart import WarmStart
 from rlt_ros.rl.weights import checksum, pack, start_from
 from rlt_ros.tensor import torch
-from rlt_ros.types import Label, PolicyWeights, Transition
+from rlt_ros.types import Label, PolicyWeights, Transition, robot_of
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class Learner:
         self._clock = clock
         self._diagnostics = Diagnostics(limits or AlarmLimits(), Scale(translation_mm, rotation_rad), clock())
         self._version, self._packed, self._packed_at = 0, None, 0
-        self._phase_open = False
+        self._open: set[str] = set()
         self._turns = Turns()
 
     @property
@@ -93,8 +93,12 @@ class Learner:
 
     @property
     def phase_open(self) -> bool:
-        """Rows of a phase have come, but not its last one."""
-        return self._phase_open
+        """Rows of a robot's phase have come, but not its last one."""
+        return bool(self._open)
+
+    def awaits(self, stream: str) -> bool:
+        """Whether that is so of the robot that this stream comes from."""
+        return robot_of(stream) in self._open
 
     @property
     def due_updates(self) -> int:
@@ -214,7 +218,7 @@ class Learner:
                 raise ValueError(f"the state was saved after {progress.rows} rows; {rows} are here")
             if stored is not None:
                 self.replay.restore(stored)
-            self.taken, self._phase_open = dict(values["taken"]), values["phase_open"]
+            self.taken, self._open = dict(values["taken"]), set(values.get("open_phases", ()))
             self.agent.load_tensors(tensors)
             self.agent.critic_updates, self.agent.actor_updates = updates["critic"], updates["actor"]
             self._sampling.set_state(tensors["sampling"])
@@ -237,7 +241,7 @@ class Learner:
             "gate_open": self.gate.open,
             "weights_version": self._version,
             "taken": dict(self.taken),
-            "phase_open": self._phase_open,
+            "open_phases": sorted(self._open),
             "threads": self.config.threads,
         }
         return {name: t.detach().cpu().clone() for name, t in tensors.items()}, values
@@ -252,7 +256,8 @@ class Learner:
             self.budget.earn(1)
             self.progress.rows += 1
             self.taken[row.stream] = row.id
-            self._phase_open = not row.last_of_phase
+            # By robot: an actor that was killed in the middle of a phase goes on with another stream.
+            (self._open.discard if row.last_of_phase else self._open.add)(robot_of(row.stream))
             if row.last_of_phase:
                 self.progress.phases += 1
                 self.progress.successes += row.label == Label.SUCCESS

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from machines import Cable, Machine, two_machines, why_not
 
 try:
     from graph import Graph
@@ -49,6 +50,16 @@ def checkpoint() -> Path:
 
 
 @pytest.fixture()
+def cable() -> Iterator[Cable]:
+    """Two machines, joined."""
+    reason = why_not()
+    if reason:
+        pytest.skip(reason)
+    with two_machines() as joined:
+        yield joined
+
+
+@pytest.fixture()
 def quick(tmp_path: Path) -> Path:
     """Node parameters for short runs."""
     path = tmp_path / "params.yaml"
@@ -65,9 +76,9 @@ def stage2(tmp_path: Path, checkpoint: Path, quick: Path) -> Iterator[Callable[.
     """Starts `ros2 launch rlt_ros stage2.launch.py`; whatever still runs afterwards is ended."""
     started: list[Graph] = []
 
-    def start(domain: int | None = None, **arguments: object) -> Graph:
+    def start(domain: int | None = None, machine: Machine | None = None, **arguments: object) -> Graph:
         defaults = {"run_dir": tmp_path / "run", "checkpoint": checkpoint, "params_file": quick, "seed": 1}
-        graph = Graph(tmp_path / f"launch{len(started)}.log", defaults | arguments, domain=domain)
+        graph = Graph(tmp_path / f"launch{len(started)}.log", defaults | arguments, domain=domain, machine=machine)
         started.append(graph)
         return graph
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from fault_watch import DRIVEN, Watch, commanded_until, driven_until, lateness, moved_until
 from geometry_msgs.msg import PoseStamped
+from std_srvs.srv import Trigger
 
 from rlt_ros import srv
 from rlt_ros.nodes import qos
 
-SERVICE, LABEL, TARGET = "/sim/fault", "/rlt/label_episode", "/target_pose"
+SERVICE, LABEL, RECOVER, TARGET = "/sim/fault", "/rlt/label_episode", "/rlt/recover", "/target_pose"
 LIMIT = 0.2
 """s within which the arm must stand (design.md 8)."""
 SETTLING = 0.5
@@ -26,8 +27,9 @@ EDGE = 0.06
 
 @dataclass(frozen=True)
 class Cell:
-    """One fault. first: s after its start at which it shows: when the first message that it concerns was due. holds:
-    the arm must stand until it is over. moved: the fault itself moves the arm.
+    """One fault. seconds: 0 until the operator has called `recover`, half a second later. first: s after its start at
+    which it shows: when the first message that it concerns was due. holds: the arm must stand until it is over. moved:
+    the fault itself moves the arm. slow: s that the error_recovery action takes.
     """
 
     kind: str
@@ -37,6 +39,7 @@ class Cell:
     first: float = 0.01
     holds: bool = True
     moved: bool = False
+    slow: float = 0.0
     name: str = ""
 
     def __str__(self) -> str:
@@ -46,6 +49,8 @@ class Cell:
 CAMERA_PERIOD = 0.03
 CELLS = (
     Cell("reflex"),
+    Cell("reflex", seconds=0.0, name="reflex, recovered by the operator"),
+    Cell("reflex", seconds=0.0, slow=16.0, name="reflex, recovery takes 16 s"),
     Cell("user_stop"),
     Cell("guiding", moved=True),
     Cell("controller_gone"),
@@ -107,9 +112,8 @@ class Outcome:
 
     def row(self) -> dict[str, Any]:
         """For the table."""
-        return {"fault": str(self.cell), "seconds": self.cell.seconds} | {
-            k: v for k, v in asdict(self).items() if k != "cell"
-        }
+        cell = {"fault": str(self.cell), "seconds": self.cell.seconds, "holds": self.cell.holds}
+        return cell | {name: value for name, value in asdict(self).items() if name != "cell"}
 
 
 class Matrix:
@@ -118,6 +122,7 @@ class Matrix:
     def __init__(self, watch: Watch, seconds: float = 40.0) -> None:
         self._watch, self._seconds = watch, seconds
         self._fault_client = watch.listener.node.create_client(srv.SimFault, SERVICE)
+        self._recover_client = watch.listener.node.create_client(Trigger, RECOVER)
         self._label_client = watch.listener.node.create_client(srv.LabelEpisode, LABEL)
 
     def measure(self, cell: Cell) -> Outcome:
@@ -146,8 +151,11 @@ class Matrix:
             finally:
                 self._watch.listener.node.destroy_publisher(publisher)
             return
+        if cell.slow:
+            self.ask("slow_recovery", 0.0, value=cell.slow)
         self.ask(cell.kind, cell.seconds, cell.target, cell.value)
         yield
+        self.ask("none", 0.0)
 
     def ask(self, kind: str, seconds: float, target: str = "", value: float = 0.0) -> None:
         """Call the simulator's service."""
@@ -173,10 +181,15 @@ class Matrix:
             watch.wait(lambda: watch.now >= outcome.end, self._seconds, "the end of the fault")
             return
         count = len(watch.instants)
-        there = lambda i: any(f.startswith(cell.kind) for f in i.faults)  # noqa: E731
+        # What a recovery has still to do shows as a fault of its own.
+        there = lambda i: any(not f.startswith("slow_recovery") for f in i.faults)  # noqa: E731
         since = lambda: watch.instants[max(0, count - 50) :]  # noqa: E731
         watch.wait(lambda: any(map(there, since())), 10, f"{cell} in what the simulator says")
         outcome.start = next(i.at for i in since() if there(i)) - 0.01 + cell.first
+        if not cell.seconds:
+            watch.wait(lambda: watch.now > outcome.start + 0.5, 10, "half a second")
+            answer = self._call(self._recover_client, Trigger.Request())
+            assert answer.success, answer.message
         watch.wait(lambda: not there(watch.instants[-1]), self._seconds, f"the end of {cell}")
         outcome.end = next(i.at for i in watch.instants if i.at > outcome.start + 0.05 and not there(i))
 

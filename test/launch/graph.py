@@ -5,16 +5,19 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 import rclpy
+from machines import Machine
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
@@ -28,8 +31,18 @@ def new_domain() -> int:
     return 1 + (os.getpid() * 7 + next(_numbers)) % 100
 
 
+def at_once() -> list[str]:
+    """Words before a command that let it run in real time beside whatever else this machine does, where permitted."""
+    words = ["chrt", "--rr", "1"]
+    permitted = shutil.which(words[0]) and subprocess.run([*words, "true"], capture_output=True).returncode == 0
+    return words if permitted else []
+
+
 class Graph:
-    """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own."""
+    """`ros2 launch rlt_ros <launch_file>` as a process of its own session in a domain of its own.
+
+    words: before the command. machine: on which it runs; None for this one.
+    """
 
     def __init__(
         self,
@@ -37,14 +50,18 @@ class Graph:
         arguments: Mapping[str, object],
         launch_file: str = "stage2.launch.py",
         domain: int | None = None,
+        words: Sequence[str] = (),
+        machine: Machine | None = None,
     ) -> None:
         self.domain = new_domain() if domain is None else domain
         self.log = log
         self.run_dir = Path(str(arguments.get("run_dir", "")))
         given = [f"{name}:={value}" for name, value in arguments.items() if value is not None]
-        command = ["ros2", "launch", "rlt_ros", launch_file, *given]
+        command = [*words, "ros2", "launch", "rlt_ros", launch_file, *given]
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
         env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
+        if machine is not None:
+            command, env = machine.command(command), env | machine.env
         self._output = log.open("w")
         self.process = subprocess.Popen(
             command,
@@ -105,15 +122,31 @@ class Graph:
         self._output.close()
 
 
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """What this process opens meanwhile sees these environment variables."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield
+
+
 class Listener:
     """Subscribes to topics in a domain, from the test's own process.
 
     One that must not miss what comes first is opened before the graph: each of the graph's nodes then finds it while it
     starts. One that joins a running graph misses what was published until every publisher had found it.
+    machine: on which it listens; None for this one.
     """
 
-    def __init__(self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None) -> None:
+    def __init__(
+        self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None, machine: Machine | None = None
+    ) -> None:
         self.domain = domain = new_domain() if domain is None else domain
+        with machine.inside() if machine else nullcontext(), _environment(machine.env if machine else {}):
+            self._open(topics, domain)
+
+    def _open(self, topics: Mapping[str, tuple[type, Any]], domain: int) -> None:
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = rclpy.create_node("listener", context=self._context)

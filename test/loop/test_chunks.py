@@ -44,12 +44,15 @@ def test_only_policies_send_chunks() -> None:
         ChunkQueue(10).offer(chunk(1, driver=Driver.HUMAN))
 
 
-def test_a_repeated_chunk_is_ignored_and_an_older_one_refused() -> None:
+def test_a_repeated_chunk_is_ignored_once_it_runs_and_an_older_one_refused() -> None:
     queue = ChunkQueue(10)
     queue.offer(chunk(5))
     queue.offer(chunk(5, value=0.9))
     queue.arrive(5)
-    assert queue.peek(Mode.VLA).action[0] == np.float32(0.5)
+    assert queue.peek(Mode.VLA).action[0] == np.float32(0.9), "decided again before it began"
+    queue.offer(chunk(5, value=0.1))
+    assert queue.peek(Mode.VLA).action[0] == np.float32(0.9)
+    assert not queue.pending
     with pytest.raises(StaleChunk, match="observation 4"):
         queue.offer(chunk(4))
 

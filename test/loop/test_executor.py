@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from loop_parts import CENTRE, PERIOD, ROBOT, chunk, mode, stamp, state
 
-from rlt_ros.loop.executor import ChunkExecutor, ChunkRefused, HumanCommand, StepResult
+from rlt_ros.loop.executor import ChunkExecutor, ChunkRefused, HumanCommand, StaleChunk, StepResult
+from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
 
@@ -23,6 +24,8 @@ def step(
     executor: ChunkExecutor, i: int, word: PolicyMode | None = None, at: np.ndarray = CENTRE, **rest: object
 ) -> StepResult | None:
     measured = rest.pop("measured", None) or state(i, at)
+    if not executor.saw(i, stamp(i)):
+        executor.observe(i, stamp(i))
     return executor.step(i, stamp(i), 1, i, measured, word or mode(i), **rest)
 
 
@@ -176,6 +179,7 @@ def test_what_the_state_forbids_holds_without_a_chunk_and_recovers_by_itself(mea
 
 def test_an_operator_that_fell_silent_holds() -> None:
     executor = made(lockstep=False)
+    step(executor, 1, patient=True)
     executor.offer(chunk(1))
     step(executor, 1)
     assert step(executor, 5, mode(1)).executed.driver is Driver.VLA
@@ -309,6 +313,157 @@ def test_one_step_per_observation_and_the_last_target_for_leaving() -> None:
     assert executor.hold() is last.target
     assert executor.counts["vla"] == 5
     assert PERIOD * 5 == last.executed.stamp
+
+
+# real time
+
+
+def running(value: float = 0.5, until: int = 1, **rest: object) -> ChunkExecutor:
+    """An executor in real time that drives the rows of the chunk of observation 1."""
+    executor = made(lockstep=False)
+    step(executor, 1, patient=True)
+    executor.offer(chunk(1, value=value))
+    for i in range(1, until + 1):
+        step(executor, i, **rest)
+    return executor
+
+
+@pytest.mark.parametrize(
+    "replayed, why",
+    [
+        (chunk(500), "has seen no such observation"),
+        (replace(chunk(3), stamp=stamp(3) - 10**12), "stamp -999850000000 ns, the observation's 150000000 ns"),
+        (replace(chunk(3), stamp=stamp(3) + 1), "stamp 150000001 ns"),
+    ],
+)
+def test_a_replayed_chunk_never_moves_the_arm_and_does_not_stop_the_true_ones(replayed, why: str) -> None:
+    """B36."""
+    executor = running(until=5)
+    with pytest.raises(ChunkRefused, match=why):
+        executor.offer(replayed)
+    assert executor.counts["refused"] == 1
+    executor.offer(chunk(5))
+    rows = [step(executor, i).executed for i in range(6, 13)]
+    assert [(r.chunk_id, r.chunk_index) for r in rows[-3:]] == [(1, 9), (5, 6), (5, 7)]
+
+
+def test_a_chunk_of_long_ago_is_refused_though_the_observation_was_seen() -> None:
+    executor = made(lockstep=False)
+    for i in range(1, 23):
+        step(executor, i)
+    with pytest.raises(StaleChunk, match="chunk of observation 1: it is 1.050 s old, limit 1.000 s"):
+        executor.offer(chunk(1))
+    assert executor.counts["stale"] == 1
+    executor.offer(chunk(2))
+    assert step(executor, 23).executed.chunk_id == 2
+
+
+def test_a_chunk_that_overtakes_its_observation_waits_for_it_and_a_false_one_is_refused_then() -> None:
+    executor = running()
+    executor.offer(replace(chunk(2), stamp=7))
+    assert step(executor, 2).executed.chunk_id == 1
+    assert executor.counts["refused"] == 1
+    executor = made(lockstep=False)
+    step(executor, 1)
+    executor.offer(chunk(2))
+    assert step(executor, 2).executed.chunk_id == 2
+
+
+@pytest.mark.parametrize("again", [(3, 150_000_000), (2, 200_000_000), (9, 149_999_999), (9, 40)])
+def test_a_replayed_observation_is_refused(again: tuple[int, int]) -> None:
+    executor = running(until=3)
+    with pytest.raises(ValueError, match="came after observation 3"):
+        executor.observe(*again)
+    executor.observe(4, stamp(4))
+    executor.forget()
+    executor.observe(5, 40)
+
+
+def test_a_command_from_the_future_does_not_outlive_the_person() -> None:
+    executor = made(lockstep=False)
+    ahead = replace(human(1, observation_id=0), stamp=stamp(1) + 10**12)
+    reason = step(executor, 1, mode(1, Mode.HUMAN), human=ahead).executed.reason
+    assert reason == "human: the command's stamp lies 1000.000 s ahead"
+
+
+def test_real_time_waits_for_the_command_that_answers_the_observation_and_no_longer_than_it_may() -> None:
+    executor = made(lockstep=False)
+    step(executor, 1, mode(1, Mode.HUMAN), human=human(1))
+    word = mode(2, Mode.HUMAN)
+    assert step(executor, 2, word, human=human(1), patient=True) is None
+    assert step(executor, 2, word, human=human(2), patient=True).executed.driver is Driver.HUMAN
+    stick = human(2, observation_id=0)
+    assert step(executor, 3, mode(3, Mode.HUMAN), human=stick, patient=True).executed.driver is Driver.HUMAN
+    late = step(executor, 4, mode(4, Mode.HUMAN), human=human(2))
+    assert late.executed.driver is Driver.HUMAN, "the newest one counts when its time is over"
+
+
+def test_the_switch_takes_effect_at_the_next_boundary_though_a_chunk_was_decided_before_it() -> None:
+    executor = running(until=8)
+    vla, rl = mode(8, phase_id=1), mode(11, Mode.RL, phase_id=1)
+    executor.hear(vla)
+    executor.offer(chunk(8, phase_id=1))
+    for i in (9, 10):
+        assert step(executor, i, mode(i, phase_id=1), patient=True).executed.chunk_id == 1
+    executor.hear(rl)
+    assert step(executor, 11, rl, patient=True) is None, "the chunk decided before the switch does not start"
+    executor.offer(chunk(8, driver=Driver.ACTOR, phase_id=1))
+    assert step(executor, 11, rl, patient=True).executed.driver is Driver.ACTOR
+
+
+def test_a_switch_whose_new_chunk_does_not_come_does_not_starve_the_arm() -> None:
+    executor = running(until=8)
+    executor.hear(mode(8))
+    executor.offer(chunk(8))
+    for i in (9, 10):
+        step(executor, i, patient=True)
+    rl = mode(11, Mode.RL, phase_id=1)
+    executor.hear(rl)
+    assert step(executor, 11, rl, patient=True) is None
+    assert step(executor, 11, rl).executed.driver is Driver.VLA
+
+
+def test_a_hold_stands_where_the_set_points_are_and_starvation_at_the_last_target() -> None:
+    executor = running()
+    half = Pose.of(CENTRE + 0.25 * STEP, ROBOT.reference.quaternion)
+    held = step(executor, 2, mode(2, Mode.HOLD), standing=half)
+    np.testing.assert_array_equal(held.target.position, half.position)
+    executor = running(until=10)
+    target = executor.hold()
+    starved = step(executor, 11, standing=half, at=target.position)
+    assert starved.executed.reason.startswith("starved") and starved.target is target
+
+
+def test_a_chunk_that_is_wholly_late_is_said() -> None:
+    slow = ChunkExecutor(ROBOT, lockstep=False)
+    step(slow, 1, patient=True)
+    slow.offer(chunk(1, length=3))
+    for i in range(1, 4):
+        step(slow, i)
+    slow.offer(chunk(2, length=2))
+    reason = step(slow, 4).executed.reason
+    assert reason == "starved: the chunk of observation 2 came 2 steps late"
+
+
+def test_what_the_caller_knows_to_be_wrong_holds_and_after_it_only_a_new_chunk_drives() -> None:
+    executor = running(until=3)
+    executor.offer(chunk(3))
+    held = step(executor, 4, fault="state: silent for 0.16 s, limit 0.15 s")
+    assert held.executed.driver is Driver.HOLD and held.executed.reason.startswith("state: silent")
+    assert step(executor, 5).executed.reason.startswith("starved")
+    executor.offer(chunk(5))
+    assert step(executor, 6).executed.chunk_index == 0
+
+
+def test_an_interruption_between_observations_drops_the_queue_and_the_anchor() -> None:
+    executor = running(until=3)
+    half = Pose.of(CENTRE + 0.25 * STEP, ROBOT.reference.quaternion)
+    executor.interrupt(half)
+    assert executor.hold() is half
+    assert step(executor, 4).executed.reason.startswith("starved")
+    executor.offer(chunk(4))
+    at = CENTRE + [0.0, 0.001, 0.0]
+    np.testing.assert_allclose(step(executor, 5, at=at).target.position, at + 0.5 * STEP, atol=1e-12)
 
 
 def test_a_target_that_the_command_back_end_refuses_is_a_hold() -> None:

@@ -122,7 +122,9 @@ def test_the_critical_phase_is_truncated_at_the_fault_and_the_rest_makes_no_row(
     assert word.mode.phase is Phase.LABELLED and machine.mode is Mode.RESET
     rows = windows.finish(word.events[0]).rows
     assert rows and not any(row.terminated for row in rows)
-    assert max(row.step + row.valid_horizon for row in rows) <= 30, "none contains the fault"
+    assert max(row.step + row.valid_horizon for row in rows) == 30, "none contains the fault, all up to it are there"
+    last = rows[-1]
+    assert last.truncated and last.next_features_id == 30, "what was seen as the fault came"
 
 
 def test_a_hold_for_another_reason_truncates_nothing() -> None:

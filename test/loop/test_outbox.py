@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_windows import assemble, steps
 
-from rlt_ros.loop.outbox import Outbox
+from rlt_ros.loop.outbox import AT_ONCE, Outbox
 from rlt_ros.types import TransitionAck
 
 ROWS = assemble(steps(11)).rows
@@ -73,3 +73,15 @@ def test_whatever_the_receiver_does_every_row_is_acknowledged_or_kept(events: li
             outbox.acknowledge(ack(min(happened, outbox.published)))
     assert outbox.acknowledged + outbox.pending == outbox.published
     assert sent == set(range(1, outbox.published + 1))
+
+
+def test_after_an_outage_rows_go_out_again_in_portions_the_oldest_first() -> None:
+    outbox = Outbox("s", 100_000)
+    for _ in range(100):
+        outbox.put(ROWS)
+    outbox.unacknowledged(0.0, 2.0)
+    first = [row.id for row in outbox.unacknowledged(10.0, 2.0)]
+    second = [row.id for row in outbox.unacknowledged(11.0, 2.0)]
+    assert first + second == list(range(1, 2 * AT_ONCE + 1))
+    outbox.acknowledge(ack(150))
+    assert [row.id for row in outbox.unacknowledged(13.0, 2.0)] == list(range(151, 151 + AT_ONCE))

@@ -54,3 +54,34 @@ def test_a_request_that_overtakes_its_observation_is_answered_when_that_comes() 
     assert queue.request([101]) == []
     queue.add(observation(101, 1))
     assert ids(queue.take()) == [101]
+
+
+def test_what_a_decision_waits_for_comes_first_however_old() -> None:
+    queue = filled(PassQueue(stride=2), 11)
+    queue.request([103, 105], urgent=True)
+    assert [ids(queue.take()) for _ in range(3)] == [[105], [103], [110]]
+
+
+def test_the_passes_are_kept_free_for_an_announced_observation_that_would_come_meanwhile() -> None:
+    queue = filled(PassQueue(stride=1), 1)
+    assert ids(queue.take()) == [100]
+    for i in range(1, 4):
+        queue.add(observation(100 + i, i))
+    queue.request([107], urgent=True)
+    assert ids(queue.take()) == [103], "a pass lasts three observations: there is time"
+    for i in range(4, 7):
+        queue.add(observation(100 + i, i))
+    assert queue.take() == [] and len(queue) == 5
+    assert ids(queue.take(wait=False)) == [106], "it was waited for long enough"
+    queue.add(observation(107, 7))
+    assert ids(queue.take()) == [107]
+
+
+def test_a_batch_is_not_begun_where_a_single_pass_would_be() -> None:
+    queue = filled(PassQueue(stride=2, batch=4), 9)
+    assert ids(queue.take()) == [108]
+    queue.add(observation(109, 9))
+    queue.request([112], urgent=True)
+    assert queue.take() == [], "four observations may take four times as long"
+    queue.request([120], urgent=True)
+    assert ids(queue.take()) == [100, 102, 104, 106]

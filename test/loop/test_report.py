@@ -29,6 +29,16 @@ def test_raised_alarms_are_named():
     assert line.endswith("| ALARM (the learner's log says more): copy, rows")
 
 
+def link(silence: float) -> SimpleNamespace:
+    return SimpleNamespace(node="/rlt/learner", host="gpu-pc", round_trip=0.0012, clock_offset=-0.2, silence=silence)
+
+
+def test_the_link_to_another_machine_is_shown_and_its_silence_said():
+    line = status_line(PROGRESS, 20.0, None, learner(), [link(0.4)])
+    assert line.endswith("| learner on gpu-pc: 1.2 ms, clock -200.0 ms")
+    assert status_line(PROGRESS, 20.0, None, None, [link(4.0)]).endswith("| NO ANSWER from learner on gpu-pc for 4 s")
+
+
 def test_a_line_that_says_nothing_new_comes_again_after_a_while_only():
     now = [0.0]
     news = News(20.0, lambda: now[0])

@@ -121,3 +121,14 @@ def test_a_refused_message_is_counted_and_does_not_silence_the_topic(place: Plac
     assert not place.parts
     sent(good, lambda: place.parts)
     assert place.parts[-1][0] == "current_pose"
+
+
+def test_a_low_success_rate_is_said(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
+    kind, topic = place.listener.streams["robot_state"]
+    publisher = place.node.create_publisher(kind, f"/{topic}", qos.STATS)
+    for _ in range(200):
+        publisher.publish(messages()["robot_state"])
+        place.spin(0.05)
+        if place.parts:
+            break
+    assert "control_command_success_rate is 0.91, below 0.95" in capfd.readouterr().err

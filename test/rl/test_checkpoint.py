@@ -102,6 +102,7 @@ def test_an_open_phase_is_open_after_a_restart(tmp_path):
     saved.add(rows(12))
     resume(resumed, [], save_checkpoint(tmp_path, saved))
     assert saved.phase_open and resumed.phase_open
+    assert resumed.awaits("s")
 
 
 def test_rows_that_came_after_the_checkpoint_are_learned_from(tmp_path):

@@ -229,3 +229,10 @@ def test_a_full_disk_acknowledges_nothing_more_and_loses_nothing(tmp_path, refus
     assert (acks(inbox), learner.rows) == ({"s": 4}, 4)
     assert [entry.id for entry in Journal(tmp_path)] == [1, 2, 3, 4]
     assert not inbox._streams["s"].early
+
+
+def test_the_newest_stream_of_each_robot_says_how_far_it_is(tmp_path):
+    inbox, _ = started(tmp_path)
+    receive(inbox, rows(3, stream="arm1/a") + rows(2, seed=1, stream="arm2/b") + rows(4, seed=2, stream="arm1/c")[:1])
+    receive(inbox, rows(4, seed=2, stream="arm1/c")[2:])  # behind a gap
+    assert inbox.newest == {"arm1/c": 1, "arm2/b": 2}

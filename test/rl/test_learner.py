@@ -123,6 +123,17 @@ def test_a_phase_is_open_until_its_last_row_has_come():
         assert subject.phase_open is (row.id != 8)
 
 
+def test_phases_of_several_robots_are_open_by_robot():
+    subject = learner()
+    subject.add(rows(3, stream="arm1/a"))
+    subject.add(rows(8, seed=1, stream="arm2/b"))
+    assert subject.phase_open
+    assert subject.awaits("arm1/a") and not subject.awaits("arm2/b")
+    # The actor was killed and its robot goes on with another stream.
+    subject.add(rows(8, seed=2, stream="arm1/c"))
+    assert not subject.phase_open and not subject.awaits("arm1/a")
+
+
 def test_versions_continue_from_an_earlier_life():
     subject = learner()
     subject.continue_from(17)
@@ -281,7 +292,8 @@ def test_turns_are_taken_in_order():
 def test_statistics_have_the_fields_of_the_message():
     text = (REPOSITORY / "msg" / "LearnerStats.msg").read_text()
     declared = re.findall(r"^(?!std_msgs|#)\S+ (\w+)", text, re.MULTILINE)
-    assert [f.name for f in fields(LearnerStats)] == [name for name in declared if not name.isupper()]
+    receipt = ["streams", "stream_rows"]  # from the node, which alone knows its robots
+    assert [f.name for f in fields(LearnerStats)] + receipt == [name for name in declared if not name.isupper()]
 
 
 def test_statistics_before_anything_is_known():

@@ -24,7 +24,15 @@ ALL_FILES = [*PACKAGE_FILES, *sorted(LAUNCH_FILES.glob("*.launch.py"))]
 # arguments for all sets: what depends on the time of day would make two runs differ
 ALWAYS = {"stage2.launch.py": ["run_dir:=run"]}
 # arguments that only make sense together, beyond each choice by itself
-COMBINATIONS = {"stage2.launch.py": [["robot:=franka", "checkpoint:=stage1"], ["namespace:=a/b", "seed:=7"]]}
+COMBINATIONS = {
+    "stage2.launch.py": [
+        ["robot:=franka", "checkpoint:=stage1"],
+        ["namespace:=a/b", "seed:=7"],
+        ["role:=robot", "checkpoint:=stage1", "namespace:=arm1", "robot_namespace:=arm1"],
+        ["role:=gpu", "checkpoint:=stage1", "robots:=arm1,arm2"],
+        ["nodes:=observation,executor", "robot:=franka", "checkpoint:=stage1"],
+    ]
+}
 
 
 def real_launch_path() -> str | None:

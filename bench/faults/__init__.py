@@ -1,0 +1,1 @@
+"""The fault and kill matrices as tables: `make faults`."""

@@ -1,0 +1,59 @@
+"""What a node says of itself on /diagnostics: a status for each thing that can go wrong, every second and on change."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+from rclpy.timer import Timer
+
+from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert import header
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+PERIOD = 1.0
+
+
+class Diagnostics:
+    """Keeps the statuses of a node and publishes them as diagnostic_msgs/DiagnosticArray.
+
+    Names are `NODE: PART` with the node's full name, so that several robots can be told apart. hardware_id: the robot's
+    name. A status whose level or message changes is published at once, alone; all of them each second.
+    """
+
+    def __init__(self, node: Node, hardware_id: str = "") -> None:
+        self._node, self._hardware = node, hardware_id
+        self._prefix = node.get_fully_qualified_name().lstrip("/")
+        self._statuses: dict[str, DiagnosticStatus] = {}
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATS)
+
+    def every_second(self, create_timer) -> Timer:  # noqa: ANN001 - BaseNode.every
+        """Publish all of them from now on. create_timer: `every` of the node."""
+        return create_timer(PERIOD, self.publish)
+
+    def set(self, part: str, level: bytes, message: str, **values: object) -> None:
+        """State of a part. level: OK, WARN or ERROR. values: shown as text beside it."""
+        before = self._statuses.get(part)
+        pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        status = DiagnosticStatus(
+            level=level,
+            name=f"{self._prefix}: {part}",
+            message=message,
+            hardware_id=self._hardware,
+            values=pairs,
+        )
+        self._statuses[part] = status
+        if before is not None and (before.level, before.message) != (level, message):
+            self._send([status])
+
+    def say(self, part: str, fault: str, fine: str = "ok", level: bytes = ERROR, **values: object) -> None:
+        """State of a part from why it is wrong, empty if it is not."""
+        self.set(part, level if fault else OK, fault or fine, **values)
+
+    def publish(self) -> None:
+        """All statuses now."""
+        self._send(list(self._statuses.values()))
+
+    def _send(self, statuses: list[DiagnosticStatus]) -> None:
+        if statuses:
+            stamp = self._node.get_clock().now().nanoseconds
+            self._publisher.publish(DiagnosticArray(header=header(stamp), status=statuses))

@@ -1,0 +1,83 @@
+"""SIGKILL of each node in the middle of an episode: what the arm does, who comes back, what was recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fault_cells import LIMIT
+from fault_session import Session
+from fault_watch import DRIVEN, commanded_until, driven_until, lateness, moved_until
+
+from rlt_ros.types import Transition
+
+RETURNING = ("observation", "features", "actor", "executor", "teleop")
+KEEPS_DRIVING = ("learner",)
+"""Nodes without which the arm goes on."""
+
+
+@dataclass
+class Killed:
+    """What was measured; times in s of robot time. start: newest robot time when the signal was sent. returned: s until
+    the process was there again. recovered: s until somebody drove again, None if nobody did.
+    """
+
+    node: str
+    start: float = 0.0
+    end: float = 0.0
+    commands: float = 0.0
+    motion: float = 0.0
+    driven: float = 0.0
+    late: float = 0.0
+    returned: float | None = None
+    recovered: float | None = None
+    phase_id: int = 0
+    problem: str = ""
+    rows: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def allowed(self) -> float:
+        """s within which the arm had to stand, on this machine at that time."""
+        return LIMIT + self.late
+
+    def row(self) -> dict[str, Any]:
+        """For the table."""
+        return asdict(self)
+
+
+def kill(session: Session, name: str, seconds: float = 120.0) -> Killed:
+    """Kill a node while somebody drives in a critical phase, and wait until somebody drives again."""
+    watch, outcome = session.running(), Killed(name)
+    try:
+        watch.wait(lambda: watch.driving(watch.now - 0.5, 6), seconds, "a driven phase")
+        outcome.phase_id = watch.word.phase_id
+        process = session.graph.node(name)
+        outcome.start = watch.now
+        process.kill()
+        came_back = lambda: (p := session.graph.node(name)) is not None and p.pid != process.pid  # noqa: E731
+        watch.wait(came_back, seconds, f"a new {name}")
+        outcome.returned = watch.now - outcome.start
+        waited = outcome.start + (1.0 if name in KEEPS_DRIVING else 0.5)
+        watch.wait(lambda: watch.driving(waited, 3, phase=False), seconds, f"driven steps after {name}")
+    except AssertionError as error:
+        outcome.problem = str(error).splitlines()[0]
+    driven = [s.at for s in watch.steps if s.at > outcome.start + 0.5 and s.driver in DRIVEN]
+    outcome.end = min(driven, default=watch.now)
+    outcome.recovered = outcome.end - outcome.start if driven else None
+    _judge(outcome, session)
+    return outcome
+
+
+def _judge(outcome: Killed, session: Session) -> None:
+    watch, start, end = session.watch, outcome.start, outcome.end
+    outcome.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
+    outcome.motion = max(0.0, moved_until(watch.between(start, end)) - start)
+    outcome.driven = max(0.0, driven_until(watch.steps, start, end) - start)
+    outcome.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))
+
+
+def repeated(rows: list[Transition]) -> list[str]:
+    """Windows that were recorded twice, under whatever id."""
+    count = Counter((row.episode, row.phase_id, row.features_id) for row in rows)
+    return [f"window at observation {number} of phase {phase}" for (_, phase, number), n in count.items() if n > 1]
