@@ -101,6 +101,10 @@ class Decisions(_Inputs):
         self._asked = number
         return number
 
+    def ask_again(self) -> None:
+        """Let what is missing be asked for once more: who was asked may have been away."""
+        self._asked = 0
+
     def _queue_is_empty(self) -> bool:
         done = self._executed
         return done is None or (done.remaining == 0 and self._mode.observation_id == done.observation_id + 1)

@@ -25,6 +25,7 @@ from rlt_ros.nodes.convert import (
     transition_to_message,
     weights_from_message,
 )
+from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -71,6 +72,7 @@ class ActorNode(ManagedNode):
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)
         self._listen_all()
         LinkWatch(self, self._contract, expected=("features", "learner"))
+        self._diagnostics = Diagnostics(self)
         self.every(1.0, self._on_second)
 
     def _listen_all(self) -> None:
@@ -199,8 +201,20 @@ class ActorNode(ManagedNode):
     def _on_second(self) -> None:
         self._closer.ask_again()
         self._close_phases()
+        if self.lockstep:
+            self._decisions.ask_again()
+            self._decide()
         self._send(self._outbox.unacknowledged(time.monotonic(), self._resend_after))
         self._report()
+        self._diagnose()
+
+    def _diagnose(self) -> None:
+        self._diagnostics.set("scheduling", OK, self.priority)
+        if not self.lockstep:
+            lead, latency = self._decisions.lead, self._decisions.latency
+            text = f"decided {lead} control steps before the running chunk ends"
+            self._diagnostics.set("decisions", OK, text, lead=lead, latency="unknown" if latency is None else latency)
+        self._diagnostics.publish()
 
     def _report(self) -> None:
         outbox, now = self._outbox, time.monotonic()

@@ -58,6 +58,11 @@ class CommandPort:
         """Keep the arm where it is. target: pose to hold at. state: None if nothing recent was measured."""
         self._publish(stamp, True, lambda seconds: self._backend.hold(target, state, seconds))
 
+    def restart(self) -> None:
+        """The arm may be anywhere, after a reset or a recovery: forget what was commanded."""
+        self._backend.restart()
+        self._last = None
+
     def _publish(self, stamp: int, holding: bool, make: Callable[[float], Any]) -> None:
         # In lockstep a repeated observation gets the same answer: its command must not be planned a second time. In
         # real time a simulated clock may show the same stamp at two set-points.

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
-from rclpy.timer import Timer
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
-PERIOD = 1.0
 
 
 class Diagnostics:
     """Keeps the statuses of a node and publishes them as diagnostic_msgs/DiagnosticArray.
 
     Names are `NODE: PART` with the node's full name, so that several robots can be told apart. hardware_id: the robot's
-    name. A status whose level or message changes is published at once, alone; all of them each second.
+    name. A status whose level or message changes is published at once, alone; all of them by `publish`, each second.
     """
 
     def __init__(self, node: Node, hardware_id: str = "") -> None:
@@ -25,10 +23,6 @@ class Diagnostics:
         self._prefix = node.get_fully_qualified_name().lstrip("/")
         self._statuses: dict[str, DiagnosticStatus] = {}
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATS)
-
-    def every_second(self, create_timer) -> Timer:  # noqa: ANN001 - BaseNode.every
-        """Publish all of them from now on. create_timer: `every` of the node."""
-        return create_timer(PERIOD, self.publish)
 
     def set(self, part: str, level: bytes, message: str, **values: object) -> None:
         """State of a part. level: OK, WARN or ERROR. values: shown as text beside it."""

@@ -331,6 +331,7 @@ class ExecutorNode(ManagedNode):
         response = future.result()
         if not response.success:
             self.get_logger().error(f"reset failed: {response.message}")
+        self._commands.restart()
         self._core.reset_finished(bool(response.success))
         self._advance()
 

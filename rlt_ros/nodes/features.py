@@ -11,6 +11,7 @@ from rlt_ros.loop.passes import PassQueue
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import features_to_message
 from rlt_ros.nodes.convert_robot import observation_from_message
+from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -58,6 +59,9 @@ class FeaturesNode(ManagedNode):
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
+        diagnostics = Diagnostics(self)
+        diagnostics.set("scheduling", OK, self.priority)
+        self.every(1.0, diagnostics.publish)
 
     def start(self) -> None:
         self._worker = threading.Thread(target=self._work, name="passes", daemon=True)

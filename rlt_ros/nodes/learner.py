@@ -12,6 +12,7 @@ from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.config import RecordConfig
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
+from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import HOST, LinkAnswer
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.robot_end import RobotEnd, robots
@@ -106,6 +107,9 @@ class LearnerNode(ManagedNode):
         LinkAnswer(self, self._robots, self._learner.contract)
         self.every(0.02, self._on_tick)
         self.every(1.0, self._on_second)
+        diagnostics = Diagnostics(self)
+        diagnostics.set("scheduling", OK, self.priority)
+        self.every(1.0, diagnostics.publish)
 
     def _take_up_weights(self) -> None:
         from rlt_ros.rl.weights import read_policy_file

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-
 from rlt_ros import msg
 from rlt_ros.loop.skew import Exchange, Skew, SkewEstimator
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header, stamp_of
+from rlt_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from rlt_ros.nodes.parameters import declare
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class LinkWatch:
         self._peers: dict[str, Peer] = {}
         self._requests = node.create_publisher(msg.ClockExchange, "clock_request", qos.STATS)
         self._stats = node.create_publisher(msg.LinkStats, "link_stats", qos.STATS)
-        self._diagnostics = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATS)
+        self._diagnostics = Diagnostics(node)
         self._number, self._begun = 0, time.monotonic()
         node.listen(msg.ClockExchange, "clock_reply", self._on_reply, qos.STATS)
         node.every(1.0, self._on_second)
@@ -139,6 +138,7 @@ class LinkWatch:
             if self._is_off(skew):
                 self._log().warning(self._skew_text(peer, skew), throttle_duration_sec=30.0)
             self._publish(name, peer, skew, now)
+        self._diagnostics.publish()
         self._tell_what_is_awaited(now)
 
     def _is_off(self, skew: Skew) -> bool:
@@ -179,16 +179,14 @@ class LinkWatch:
         }
         unanswered = int(self._number - peer.request)
         self._stats.publish(msg.LinkStats(header=stamp, node=name, host=peer.host, unanswered=unanswered, **figures))
-        status = DiagnosticStatus(name=f"rlt: link to {name}", hardware_id=peer.host)
-        status.level, status.message = self._judge(peer, skew)
-        status.values = [KeyValue(key=f"{key} [s]", value=f"{value:.6f}") for key, value in figures.items()]
-        self._diagnostics.publish(DiagnosticArray(header=stamp, status=[status]))
+        shown = {f"{key} [s]": f"{value:.6f}" for key, value in figures.items()}
+        self._diagnostics.set(f"link to {name}", *self._judge(peer, skew), host=peer.host, **shown)
 
     def _judge(self, peer: Peer, skew: Skew) -> tuple[bytes, str]:
         if peer.fault:
-            return DiagnosticStatus.ERROR, peer.fault
+            return ERROR, peer.fault
         if peer.away:
-            return DiagnosticStatus.ERROR, "no answer"
+            return ERROR, "no answer"
         if self._is_off(skew):
-            return DiagnosticStatus.WARN, self._skew_text(peer, skew)
-        return DiagnosticStatus.OK, "answers"
+            return WARN, self._skew_text(peer, skew)
+        return OK, "answers"

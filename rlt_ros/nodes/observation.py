@@ -14,6 +14,7 @@ from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchronis
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
 from rlt_ros.nodes.convert_robot import Part, image_from_message, observation_to_message, robot_state
+from rlt_ros.nodes.frames import StaticFrames, camera_mounts
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import BaseNode, run
@@ -42,6 +43,7 @@ class ObservationNode(BaseNode):
         self._count = EpisodeCount()
         self._waiting: dict[str, Any] | None = None
         self._publisher = self.create_publisher(msg.Observation, "observation", qos.STEP)
+        self._frames = StaticFrames(self, camera_mounts(self._robot))
         # After a restart the count goes on where the latched executed_step says; give that one time to arrive.
         self._settled = False
         self._settling = self.every(SETTLING_TIME, self._on_settled)

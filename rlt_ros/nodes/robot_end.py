@@ -13,7 +13,7 @@ from rlt_ros.nodes import qos
 if TYPE_CHECKING:
     from rlt_ros.nodes.learner import LearnerNode
 
-WEIGHTS_PATIENCE = 10.0
+WEIGHTS_PATIENCE = 30.0
 """Seconds after which newer weights are given out although the last ones have not arrived everywhere."""
 
 

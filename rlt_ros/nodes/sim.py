@@ -23,6 +23,7 @@ from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.sim_commands import SimCommands
 from rlt_ros.nodes.sim_faults import SimFaults
+from rlt_ros.nodes.sim_frames import SimFrames
 from rlt_ros.nodes.sim_gripper import SimGripper
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.peg import PegInsertion
@@ -66,6 +67,7 @@ class SimNode(BaseNode):
         self._late = 0.0
         self._advertise()
         self._gripper = SimGripper(self, self._world)
+        self._frames = SimFrames(self, self._world, robot)
         self._commands = SimCommands(self, self._world, robot, self._on_command)
         self._faults = SimFaults(self, self._world, robot)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
@@ -203,6 +205,7 @@ class SimNode(BaseNode):
         clock = [] if robot.clock_stopped else [(self._clock_out, build.clock(stamp))]
         told = [(out, make(state, stamp)) for name, out, make in self._state_parts if not robot.silent(name)]
         self._sent = [*clock, *told, (self._truths, self._truth(stamp))]
+        self._frames.tell(state, stamp)
         if with_images:
             for name, rgb in self._world.render().items():
                 self._photograph(name, rgb, stamp)

@@ -126,9 +126,10 @@ class ReferencePose:
 
 @dataclass(frozen=True)
 class CameraMount:
-    """Where a camera's optical frame is: pose in a parent frame, position (m) and quaternion x y z w."""
+    """Where a frame of a camera is: pose in a parent frame, position (m) and quaternion x y z w."""
 
     parent: str
+    frame: str
     position: Vector3
     quaternion: Vector4
 

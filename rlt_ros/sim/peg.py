@@ -199,6 +199,14 @@ class PegInsertion:
         """Intrinsics of a camera at the size that `render` gives."""
         return intrinsics(self.model, camera, self.config.sensors.width, self.config.sensors.height)
 
+    def camera_place(self, camera: str) -> tuple[bool, Pose]:
+        """Whether a camera is mounted on the hand, and the pose of its optical frame (z forward, y down) there or in
+        the base frame."""
+        one = self.model.camera(camera)
+        body = int(one.bodyid[0])
+        turn = Rotation.from_quat(np.roll(one.quat, -1)) * Rotation.from_rotvec([np.pi, 0.0, 0.0])
+        return self.model.body(body).name == "hand", Pose.of(one.pos, turn.as_quat())
+
     def close(self) -> None:
         """Free the OpenGL context; rendering again opens a new one."""
         if self._photographer is not None:

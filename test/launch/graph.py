@@ -61,7 +61,7 @@ class Graph:
         env = {**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_PYTHON_CHECK_FIELDS": "1"}
         env["ROS_LOG_DIR"] = str(log.parent / "ros_log")
         if machine is not None:
-            command, env["ROS_AUTOMATIC_DISCOVERY_RANGE"] = machine.command(command), "SUBNET"
+            command, env = machine.command(command), env | machine.env
         self._output = log.open("w")
         self.process = subprocess.Popen(
             command,
@@ -123,11 +123,11 @@ class Graph:
 
 
 @contextmanager
-def _discovery(scope: str | None) -> Iterator[None]:
-    """Nodes that this process opens meanwhile are found as far away as the scope says; None: as it is."""
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """What this process opens meanwhile sees these environment variables."""
     with pytest.MonkeyPatch.context() as patch:
-        if scope is not None:
-            patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", scope)
+        for name, value in variables.items():
+            patch.setenv(name, value)
         yield
 
 
@@ -143,7 +143,7 @@ class Listener:
         self, topics: Mapping[str, tuple[type, Any]], domain: int | None = None, machine: Machine | None = None
     ) -> None:
         self.domain = domain = new_domain() if domain is None else domain
-        with machine.inside() if machine else nullcontext(), _discovery("SUBNET" if machine else None):
+        with machine.inside() if machine else nullcontext(), _environment(machine.env if machine else {}):
             self._open(topics, domain)
 
     def _open(self, topics: Mapping[str, tuple[type, Any]], domain: int) -> None:

@@ -46,6 +46,11 @@ class Machine:
     interface: str
     address: str
 
+    @property
+    def env(self) -> dict[str, str]:
+        """Environment for its processes, as docs/franka/machines.md has it for a slow link."""
+        return {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET", "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4?max_msg_size=1400B"}
+
     def command(self, words: list[str]) -> list[str]:
         """The command that runs on this machine."""
         named = 'echo "$0" > /proc/sys/kernel/hostname; exec "$@"'

@@ -59,7 +59,7 @@ def test_the_arm_moves_to_the_start_and_the_episode_begins_as_after_a_teleport(
 ) -> None:
     graph = stage2(domain=listener.domain, params_file=moving, reset="motion", practice_minutes=3.0, eval_episodes=0)
     graph.wait_for(
-        lambda: listener.spin() and sum(step.reset_done for step in executed(listener)) >= 3, 240, "three resets"
+        lambda: listener.spin() and sum(step.reset_done for step in executed(listener)) >= 3, 420, "three resets"
     )
     graph.wait_for(
         lambda: listener.spin() and not executed(listener)[-1].driver == STEP.RESET, 60, "the episode after the reset"
@@ -107,7 +107,7 @@ def test_a_reflex_truncates_the_phase_and_the_operator_s_word_brings_the_arm_bac
     def newest() -> msg.ExecutedStep:
         return listener.newest("/rlt/executed_step")
 
-    graph.wait_for(lambda: listener.spin() and newest() and newest().phase_id >= 2, 240, "a critical phase")
+    graph.wait_for(lambda: listener.spin() and newest() and newest().phase_id >= 2, 420, "a critical phase")
     assert ask(srv.SimFault, "/sim/fault", kind="reflex").success
     graph.wait_for(lambda: listener.spin() and "recovery:" in newest().reason, 30, "the fault")
     first = next(step for step in executed(listener) if "recovery:" in step.reason)

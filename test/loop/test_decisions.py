@@ -93,6 +93,8 @@ def test_an_odd_boundary_asks_for_its_pass_once() -> None:
     decisions.add_mode(mode(11))
     assert decisions.wanted() == 11
     assert decisions.wanted() == 0
+    decisions.ask_again()
+    assert decisions.wanted() == 11
     decisions.add_executed(executed(11, step=5))
     decisions.add_mode(mode(12))
     assert decisions.wanted() == 0

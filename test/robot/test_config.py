@@ -50,7 +50,10 @@ def test_a_file_changes_single_keys_of_its_base_and_cameras_as_a_whole(tmp_path:
         ("command: {cartesian_pose: {stiffness: [1.0]}}", "stiffness has 1 values; expected 6"),
         ("control_rate: 0", "control_rate is 0.0; expected a positive number"),
         ("state_layout: [x, y]", "state_layout is .'x', 'y'.; expected"),
-        ("camera_mounts: {top: {parent: a, position: [0, 0, 0], quaternion: [0, 0, 0, 1]}}", "camera_mounts has 'top'"),
+        (
+            "camera_mounts: {top: {parent: a, frame: b, position: [0, 0, 0], quaternion: [0, 0, 0, 1]}}",
+            "camera_mounts has .top.",
+        ),
         ("cameras: [front]", "cameras: expected a mapping"),
         ("cameras: {front: 3}", "cameras.front: expected str, found 3"),
         ("arm: {joints: {velocity: [0, 1, 1, 1, 1, 1, 1]}}", "velocity must be positive"),

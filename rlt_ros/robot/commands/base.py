@@ -52,3 +52,6 @@ class Backend(Protocol):
 
     def hold(self, target: Pose, state: RobotState | None, seconds: float) -> Any:
         """The command that keeps the arm where it is; target: what the executor holds at. Never refuses."""
+
+    def restart(self) -> None:
+        """The arm may be anywhere, after a reset or a recovery: forget what was commanded."""

@@ -25,3 +25,6 @@ class CartesianPoseBackend:
     def hold(self, target: Pose, state: RobotState | None, seconds: float) -> Pose:
         """The pose held at."""
         return target
+
+    def restart(self) -> None:
+        """Nothing is remembered."""

@@ -21,8 +21,11 @@ from rlt_ros.robot.state import RobotState
 
 MODEL_TRANSLATION, MODEL_ROTATION = 0.010, 0.1
 """m and rad by which the model may miss the measured pose: more is another robot or another tool."""
-FOLLOWED = 0.15
-"""rad that any joint may be away from what was commanded, or the commanded positions are out of date."""
+FOLLOWED = 0.05
+"""rad by which a joint may miss what was commanded; beyond it the next positions are looked for near the measured ones,
+since going back to the commanded ones would be a jump of the elbow."""
+HELD = 0.25
+"""rad by which a joint may miss what was commanded while a hold at it goes on: in contact the arm never gets there."""
 HOLD_IN = 0.1
 """s in which a hold is reached; from rest it moves nothing."""
 
@@ -36,10 +39,14 @@ class JointTrajectoryBackend:
 
     def __init__(self, robot: RobotConfig, model: ArmModel | None = None) -> None:
         self._robot, self._settings = robot, robot.command.joint_trajectory
+        self.restart()
+        self.use(model or model_of(robot))
+
+    def restart(self) -> None:
+        """Start from the measured joint positions."""
         self._commanded: np.ndarray | None = None
         self._pose: Pose | None = None
         self._solved: tuple[Pose, np.ndarray, np.ndarray] | None = None
-        self.use(model or model_of(robot))
 
     def use(self, model: ArmModel) -> None:
         """Take another model of the arm, such as that of the robot's own description; nothing is commanded yet."""
@@ -62,7 +69,7 @@ class JointTrajectoryBackend:
 
     def hold(self, target: Pose, state: RobotState | None, seconds: float) -> Trajectory:
         """One point: the positions commanded last if the target is theirs and the arm is there, else the measured."""
-        stands = self._commanded is not None and (state is None or self._followed(state))
+        stands = self._commanded is not None and (state is None or self._followed(state, HELD))
         if state is not None and not (stands and _same(target, self._pose)):
             self._commanded, self._pose = np.array(state.joint_positions, dtype=np.float64), target
         if self._commanded is None:
@@ -93,7 +100,7 @@ class JointTrajectoryBackend:
     def _first(self, pose: Pose, state: RobotState) -> tuple[np.ndarray, np.ndarray]:
         """Joint positions that a first set-point starts from, and those that it leads to."""
         known = self._solved is not None and self._solved[0] is pose
-        if not (known and np.abs(self._solved[2] - state.joint_positions).max() < FOLLOWED):
+        if not (known and np.abs(self._solved[2] - state.joint_positions).max() < HELD):
             self._solved = pose, *self._solve(pose, state)
         return self._solved[1:]
 
@@ -106,9 +113,9 @@ class JointTrajectoryBackend:
         measured = np.array(state.joint_positions, dtype=np.float64)
         return measured, self._inverse.solve(pose, measured)
 
-    def _followed(self, state: RobotState) -> bool:
+    def _followed(self, state: RobotState, within: float = FOLLOWED) -> bool:
         commanded = self._commanded
-        return commanded is not None and bool(np.abs(commanded - state.joint_positions).max() < FOLLOWED)
+        return commanded is not None and bool(np.abs(commanded - state.joint_positions).max() < within)
 
     def _check_speed(self, moments: np.ndarray, knots: np.ndarray) -> None:
         """Mean velocities between knots against the arm's limits at those places."""

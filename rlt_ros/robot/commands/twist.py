@@ -30,6 +30,10 @@ class TwistBackend:
         # Servo cuts faster twists off, and what was commanded would no longer be known.
         self._speed = min(robot.limits.speed, self._settings.linear_scale)
         self._rotation_speed = min(robot.limits.rotation_speed, self._settings.rotational_scale)
+        self.restart()
+
+    def restart(self) -> None:
+        """Start from the measured pose."""
         self._commanded: Pose | None = None
         self._setpoint: Pose | None = None
         self._twist = np.zeros(6)
