@@ -138,3 +138,18 @@ def test_a_hold_for_another_reason_truncates_nothing() -> None:
         word = conductor.observe(i, stamp(i), 0)
         conductor.add_executed(executed(i, Driver.HOLD, word.mode.phase_id, episode=0, reason="force: 50 N"))
     assert word.mode.phase is Phase.CRITICAL
+
+
+def test_a_phase_that_the_arm_did_not_follow_is_discarded() -> None:
+    """Steps were counted as executed before anybody noticed: they must not be learned from."""
+    conductor = Conductor(
+        PhaseMachine(lambda: (True, "")), Session(SessionConfig(practice_minutes=1.0), lambda: (True, ""))
+    )
+    conductor.machine.request(Request.MODE_VLA)
+    conductor.observe(1, stamp(1), 0)
+    conductor.machine.request(Request.BEGIN)
+    word = conductor.observe(2, stamp(2), 0)
+    executor = ChunkExecutor(ROBOT, chunk=10)
+    reason = next(r.executed.reason for r in stuck(executor, 80) if r.executed.driver is Driver.HOLD)
+    conductor.add_executed(executed(2, Driver.HOLD, word.mode.phase_id, episode=0, reason=reason))
+    assert [event.label for event in conductor.observe(3, stamp(3), 0).events] == [Label.DISCARD]
