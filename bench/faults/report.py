@@ -48,12 +48,12 @@ def fault_table(records: list[dict[str, Any]]) -> str:
 def kill_table(records: list[dict[str, Any]]) -> str:
     """Markdown: node, hold time, when it was back."""
     lines = [
-        "| killed | last command after | arm at rest after | late | back after | drives again after |",
-        "|---|---|---|---|---|---|",
+        "| killed | last command after | arm at rest after | late | back after | drives again after | rows kept |",
+        "|---|---|---|---|---|---|---|",
     ]
     for r in records:
         times = " | ".join(seconds(r[name]) for name in ("commands", "motion", "late", "returned", "recovered"))
-        lines.append(f"| {r['node']} | {times} |")
+        lines.append(f"| {r['node']} | {times} | {r['rows']} |")
     return "\n".join(lines)
 
 

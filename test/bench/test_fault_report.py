@@ -39,8 +39,8 @@ def test_a_fault_without_a_hold_has_no_hold_time() -> None:
 
 
 def test_kills() -> None:
-    kill = {"node": "actor", "commands": 0.1, "motion": 0.2, "late": 0.0, "returned": 1.5, "recovered": None}
-    assert kill_table([kill]).splitlines()[-1] == "| actor | 0.10 | 0.20 | 0.00 | 1.50 | - |"
+    kill = {"node": "actor", "commands": 0.1, "motion": 0.2, "late": 0.0, "returned": 1.5, "recovered": None, "rows": 7}
+    assert kill_table([kill]).splitlines()[-1] == "| actor | 0.10 | 0.20 | 0.00 | 1.50 | - | 7 |"
 
 
 def test_tables_are_put_between_their_marks() -> None:

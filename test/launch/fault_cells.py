@@ -50,6 +50,8 @@ class Cell:
         return self.name or "/".join(filter(None, (self.kind, self.target)))
 
 
+ROWS_AFTER = 16
+"""Driven steps in a row after which a phase has rows: chunks have 10."""
 CAMERA_PERIOD = 0.03
 CELLS = (
     Cell("reflex"),
@@ -135,7 +137,7 @@ class Matrix:
         """Wait for a good moment, bring the fault about, see what comes of it."""
         watch, outcome = self._watch, Outcome(cell)
         try:
-            self._wait_for_phase(cell)
+            self.wait_for_phase(str(cell))
             with self._fault(cell):
                 self._follow(outcome, cell)
             watch.wait(lambda: watch.driving(outcome.end, 3, phase=False), self._seconds, f"driven steps after {cell}")
@@ -148,12 +150,15 @@ class Matrix:
         self._judge(outcome)
         return outcome
 
-    def _wait_for_phase(self, cell: Cell) -> None:
-        """A phase that has rows already; on a machine too slow for that, one that is driven at all."""
+    def wait_for_phase(self, what: str) -> bool:
+        """Wait for a phase that has rows already; on a machine too slow for that, for one that is driven at all.
+        Whether it has rows.
+        """
         watch, patience = self._watch, self._watch.now + 15.0
-        rows = lambda: watch.driving(watch.now - 1.0, 16)  # noqa: E731
+        rows = lambda: watch.driving(watch.now - 1.0, ROWS_AFTER)  # noqa: E731
         any_phase = lambda: watch.now > patience and watch.driving(watch.now - 0.5, 6)  # noqa: E731
-        watch.wait(lambda: rows() or any_phase(), 2 * self._seconds, f"a driven phase before {cell}")
+        watch.wait(lambda: rows() or any_phase(), 2 * self._seconds, f"a driven phase before {what}")
+        return rows()
 
     @contextmanager
     def _fault(self, cell: Cell) -> Iterator[None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from fault_cells import LIMIT
+from fault_cells import LIMIT, Matrix
 from fault_session import Session
 from fault_watch import DRIVEN, commanded_until, driven_until, lateness, moved_until
 
+from rlt_ros.srv import LabelEpisode
 from rlt_ros.types import Transition
 
 RETURNING = ("observation", "features", "actor", "executor", "teleop")
@@ -19,8 +20,10 @@ KEEPS_DRIVING = ("learner",)
 
 @dataclass
 class Killed:
-    """What was measured; times in s of robot time. start: newest robot time when the signal was sent. returned: s until
-    the process was there again. recovered: s until somebody drove again, None if nobody did.
+    """What was measured; times in s of robot time.
+
+    start: newest robot time when the signal was sent. returned: s until the process was there again. recovered: s until
+    somebody drove again, None if nobody did. has_rows: the phase was long enough for rows. rows: recorded of it.
     """
 
     node: str
@@ -34,7 +37,9 @@ class Killed:
     recovered: float | None = None
     phase_id: int = 0
     problem: str = ""
-    rows: dict[str, int] = field(default_factory=dict)
+    run: str = ""
+    has_rows: bool = False
+    rows: int = 0
 
     @property
     def allowed(self) -> float:
@@ -48,18 +53,22 @@ class Killed:
 
 def kill(session: Session, name: str, seconds: float = 120.0) -> Killed:
     """Kill a node while somebody drives in a critical phase, and wait until somebody drives again."""
-    watch, outcome = session.running(), Killed(name)
+    watch, outcome = session.running(), Killed(name, run=str(session.runs[-1]))
+    operator = Matrix(watch)
     try:
-        watch.wait(lambda: watch.driving(watch.now - 0.5, 6), seconds, "a driven phase")
+        outcome.has_rows = operator.wait_for_phase(name)
         outcome.phase_id = watch.word.phase_id
         process = session.graph.node(name)
         outcome.start = watch.now
         process.kill()
+        if name in KEEPS_DRIVING:
+            operator.label(LabelEpisode.Request.FAILURE)  # the rows find nobody
         came_back = lambda: (p := session.graph.node(name)) is not None and p.pid != process.pid  # noqa: E731
         watch.wait(came_back, seconds, f"a new {name}")
         outcome.returned = watch.now - outcome.start
         waited = outcome.start + (1.0 if name in KEEPS_DRIVING else 0.5)
         watch.wait(lambda: watch.driving(waited, 3, phase=False), seconds, f"driven steps after {name}")
+        operator.label(LabelEpisode.Request.FAILURE)
     except AssertionError as error:
         outcome.problem = str(error).splitlines()[0]
     driven = [s.at for s in watch.steps if s.at > outcome.start + 0.5 and s.driver in DRIVEN]

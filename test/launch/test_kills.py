@@ -29,13 +29,28 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Iter
             if outcome.problem:
                 print(running.graph.text[-3000:], flush=True)
                 running.abandon()
+        settle(running)
         killed["sim"] = end_with_the_robot(running)
         for run in running.runs:
-            rows = running.rows(run)
-            wrong = fault_rows.contiguous(rows) + repeated(rows)
-            assert not wrong, wrong
+            look_at_rows(running, run, killed)
     record("kills", [outcome.row() for outcome in killed.values()])
     yield killed
+
+
+def settle(running: Session) -> None:
+    """Wait for the rows of the last phase: sent again after some seconds if their learner was away."""
+    settled = running.watch.now + 5.0
+    running.watch.wait(lambda: running.watch.now > settled, 120, "the last rows")
+
+
+def look_at_rows(running: Session, run: Path, killed: dict[str, Killed]) -> None:
+    """Count the rows of each phase, and see that none was lost on its way or came twice."""
+    rows = running.rows(run)
+    wrong = fault_rows.contiguous(rows) + repeated(rows) + [f"row {r.id}" for r in rows if not fault_rows.finite(r)]
+    assert not wrong, wrong
+    for outcome in killed.values():
+        if outcome.run == str(run):
+            outcome.rows = sum(row.phase_id == outcome.phase_id for row in rows)
 
 
 def end_with_the_robot(running: Session) -> Killed:
@@ -62,6 +77,11 @@ class TestKill:
     def test_the_run_goes_on(self, name: str, outcomes: dict[str, Killed]) -> None:
         assert not outcomes[name].problem
         assert outcomes[name].recovered is not None
+
+    def test_what_was_driven_before_is_recorded(self, name: str, outcomes: dict[str, Killed]) -> None:
+        outcome = outcomes[name]
+        if name != "actor" and outcome.has_rows:  # the actor alone knew the steps of the phase under way
+            assert outcome.rows > 0, outcome.row()
 
 
 def test_the_run_ends_with_its_robot(outcomes: dict[str, Killed]) -> None:
