@@ -11,6 +11,8 @@ KEPT_FEATURES = 64
 KEPT_LATENCIES = 8
 FIRST_LEAD = 2
 """Control steps of lead before any pass was timed."""
+AHEAD = 2
+"""Observations by which features may overtake the operator's word."""
 PATIENCE = 20
 """Observations after which a pass that was asked for counts as lost."""
 
@@ -147,7 +149,9 @@ class DecisionsAhead(_Inputs):
         return max(self._latencies) if self._latencies else None
 
     def add_features(self, features: Features) -> None:
-        """Features of an observation have come."""
+        """Features of an observation have come; those of one that cannot have been made yet are ignored (B36)."""
+        if self._mode is not None and features.id > self._mode.observation_id + AHEAD:
+            return
         super().add_features(features)
         if features.id in self._awaited and self._mode is not None:
             self._awaited = {number for number in self._awaited if number > features.id}

@@ -77,7 +77,7 @@ class ActorNode(ManagedNode):
 
     def _listen_all(self) -> None:
         self.listen(msg.Features, "features", self._on_features, qos.STEP)
-        self.listen(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
+        self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.STEP)
         self.listen(msg.PolicyWeights, "policy_weights", self._on_weights, qos.LATCHED)

@@ -36,9 +36,6 @@ from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
 
-OUTDATED = 1.0
-"""s: what is further from now by its stamp is a recording, or has another clock."""
-
 
 class ExecutorNode(ManagedNode):
     """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation.
@@ -87,10 +84,10 @@ class ExecutorNode(ManagedNode):
         if not self.lockstep:
             self._live = Live(self, config, self._core, self._limits, self._config, self._diagnostics)
         self._connect_robot()
-        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ActionChunk, "action_chunk", self._on_chunk, qos.COMMAND)
-        self.listen(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
-        self.listen(msg.HumanAction, "human_action", self._on_human, qos.STEP)
+        self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
+        self.listen_live(msg.HumanAction, "human_action", self._on_human, qos.STEP)
         self._start_timers()
 
     def _connect_robot(self) -> None:
@@ -157,8 +154,6 @@ class ExecutorNode(ManagedNode):
         self._advance(patient=False)
         stamp = stamp_of(message.header)
         age = (self.now() - stamp) / 1e9
-        if abs(age) > OUTDATED:
-            raise ValueError(f"observation {message.id} is {age:.3f} s old by its stamp: not taken")
         self._core.observe(message.id, stamp)
         self._late = f"observation: {age:.3f} s old" if age > self._robot.limits.stale_after else ""
         self._observation, self._pending, self._arrived = message, True, time.monotonic()
@@ -185,7 +180,7 @@ class ExecutorNode(ManagedNode):
         action = vector(message.action, 7, "action")
         command = HumanCommand(message.observation_id, stamp_of(message.header), action)
         self._remember(self._human, message.observation_id, command)
-        if self._live is not None and abs(self.now() - command.stamp) <= OUTDATED * 1e9:
+        if self._live is not None:
             self._live.feed("human")
         self._advance()
 

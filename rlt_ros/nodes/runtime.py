@@ -21,8 +21,12 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
+from rlt_ros.nodes.convert import stamp_of
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.priority import set_priority
+
+OUTDATED = 1.0
+"""s between a message's stamp and now, in either direction, beyond which it does not belong to this run."""
 
 
 class BaseNode(Node):
@@ -48,6 +52,18 @@ class BaseNode(Node):
     def listen(self, kind: type, topic: str, handler: Callable[[Any], None], qos: QoSProfile) -> Subscription:
         """Subscribe; a message that the handler refuses with ValueError is reported with the topic and counted."""
         return self.create_subscription(kind, topic, lambda message: self.guarded(topic, handler, message), qos)
+
+    def listen_live(self, kind: type, topic: str, handler: Callable[[Any], None], qos: QoSProfile) -> Subscription:
+        """As `listen`; in real time a message whose header stamp lies further than OUTDATED from now is refused: it is
+        a recording, or its sender has another clock (field reports A34, B36)."""
+
+        def live(message: Any) -> None:
+            age = (self.get_clock().now().nanoseconds - stamp_of(message.header)) / 1e9
+            if not self.lockstep and abs(age) > OUTDATED:
+                raise ValueError(f"not taken: by its stamp it is {age:.3f} s old")
+            handler(message)
+
+        return self.listen(kind, topic, live, qos)
 
     def guarded(self, topic: str, handler: Callable[..., None], *arguments: Any) -> None:
         """Call the handler of a topic's message; what it refuses with ValueError is reported and counted."""

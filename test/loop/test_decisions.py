@@ -294,3 +294,10 @@ def test_a_pass_that_was_asked_for_and_never_came_is_asked_for_again() -> None:
         decisions.add_executed(executed(number - 1, driver=Driver.HOLD, reason="starved: "))
         asked.append(decisions.wanted())
     assert sorted(set(asked)) == [0, 22, 43]
+
+
+def test_features_of_a_recording_are_not_decided_on_for_ever() -> None:
+    """B36: their ids may lie anywhere."""
+    decisions = ahead()
+    decisions.add_features(features(5000))
+    assert decisions.due().features.id == 12
