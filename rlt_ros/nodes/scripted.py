@@ -57,7 +57,9 @@ class ScriptedPerson:
         self._node, self._policy = node, policy
         self._space = robot.action_space
         self._target: Pose | None = None
+        self._commanded: Pose | None = None
         self._followed = self._took_over = 0
+        self._before = Driver.HOLD
         self._human = node.create_publisher(msg.HumanAction, "human_action", qos.STEP)
         self._sent: msg.HumanAction | None = None
         self._set_mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
@@ -77,7 +79,11 @@ class ScriptedPerson:
 
             return keep
 
-        node.listen(msg.SimTruth, "sim/truth", stream("truth", truth_from_message), qos.STEP)
+        def truth(message: msg.SimTruth) -> Truth:
+            self._commanded = pose_from_message(message.target)
+            return truth_from_message(message)
+
+        node.listen(msg.SimTruth, "sim/truth", stream("truth", truth), qos.STEP)
         pose = stream("pose", lambda m: pose_from_message(m.pose))
         node.listen(PoseStamped, node.robot_topic(pose_topic), pose, qos.SENSOR)
         if "mark" in self._streams:
@@ -115,11 +121,11 @@ class ScriptedPerson:
         raise NotImplementedError
 
     def follow(self, step: ExecutedStep) -> None:
-        """Keep count of the executor's target: it starts from the measured pose at a takeover and from its last target
-        while the person goes on. Every step counts once, however late it comes."""
+        """Keep count of the executor's target: it starts from its last one where a person or a policy drove before,
+        and from the measured pose otherwise. Every step counts once, however late it comes."""
         if step.observation_id <= self._followed:
             return
-        self._followed = step.observation_id
+        self._followed, self._before = step.observation_id, step.driver
         if step.driver is Driver.HUMAN and self._target is not None:
             self._target = self._space.target(self._target, step.sent)
         elif step.observation_id >= self._took_over:
@@ -129,7 +135,8 @@ class ScriptedPerson:
         """Send one step of the policy where the person drives."""
         measured = self._seen["pose"][1]
         if self._target is None:
-            self._target, self._took_over = measured, word.observation_id
+            start = self._commanded if self._before in (Driver.VLA, Driver.ACTOR) else measured
+            self._target, self._took_over = start, word.observation_id
         action = self._policy.action(self.truth, measured, self._target)
         answers = word.observation_id
         self._sent = msg.HumanAction(header=header(word.stamp), observation_id=answers, action=floats(action))

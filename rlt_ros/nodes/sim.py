@@ -182,9 +182,10 @@ class SimNode(BaseNode):
         self._publish(with_images=True)
 
     def _accept(self, command: Any, delay: float = 0.0) -> None:
-        self._heard = self._commands.pose_of(command)
+        pose = self._commands.pose_of(command)
         if not self._faults.robot.deaf:
             self._world.accept(command, delay)
+        self._heard = pose
 
     def _on_stall_check(self) -> None:
         if time.monotonic() - self._sent_at < self._stall_after:

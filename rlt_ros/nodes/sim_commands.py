@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from trajectory_msgs.msg import JointTrajectory
 
@@ -15,6 +16,7 @@ from rlt_ros.nodes.convert_robot import pose_from_message
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.robot.commands.base import Trajectory
 from rlt_ros.robot.config import RobotConfig
+from rlt_ros.robot.kinematics import model_of
 from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.peg import PegInsertion
 
@@ -39,17 +41,28 @@ class SimCommands:
         }[robot.command.backend]
         self._topic = node.robot_topic(topic)
         node.listen(kind, self._topic, handler, qos.COMMAND)
+        twist, self._model = robot.command.twist, model_of(robot)
+        scale = (twist.linear_scale, twist.rotational_scale) if twist.units == "unitless" else (1.0, 1.0)
+        self._unit = np.repeat(scale, 3)
         self._servo = _ServoSide(node, world, robot) if robot.command.backend == "twist" else None
 
     def pose_of(self, command: Any) -> Pose:
-        """Where a command leads the tool to; for a twist, where the controller has been led by now."""
+        """Set-point that a command leads the tool to. Raises ValueError for a trajectory that leads nowhere."""
         if isinstance(command, Pose):
             return command
         if isinstance(command, Trajectory):
-            from rlt_ros.robot.kinematics import fr3
+            return self._end_of(command)
+        speed = command * self._unit * self._robot.command.twist.lead
+        return self._world.controller.led.moved(speed[:3], speed[3:])
 
-            return fr3().forward(command.positions[-1])
-        return self._world.desired
+    def _end_of(self, trajectory: Trajectory) -> Pose:
+        if not trajectory.times.size:
+            raise BadMessage("empty trajectory received")
+        last = dict(zip(trajectory.names, trajectory.positions[-1]))
+        missing = [name for name in self._robot.joint_names if name not in last]
+        if missing:
+            raise BadMessage(f"joint {missing[0]!r} is not on the trajectory; it has {list(trajectory.names)}")
+        return self._model.forward(np.array([last[name] for name in self._robot.joint_names]))
 
     def _on_pose(self, message: PoseStamped) -> None:
         if self._node.count_publishers(self._topic) > 1:

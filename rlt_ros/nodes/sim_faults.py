@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from rclpy.action import ActionServer
@@ -12,6 +13,7 @@ from rlt_ros import srv
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.nodes.sim_controller_manager import SimControllerManager
+from rlt_ros.robot.commands.base import CommandRefused
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.sim.driver import SimDriver
 from rlt_ros.sim.fault_effects import FaultyRobot
@@ -54,7 +56,8 @@ class SimFaults:
             self._world.halt()
             self._grasped = self._world.pose
         if self.robot.lift is not None:
-            self._world.command(self._grasped.moved((0.0, 0.0, self.robot.lift), (0.0, 0.0, 0.0)))
+            with suppress(CommandRefused):  # a joint has come to its end: there the person stops lifting
+                self._world.command(self._grasped.moved((0.0, 0.0, self.robot.lift), (0.0, 0.0, 0.0)))
         if self.robot.gripper_stuck:
             self._world.fingers.stop()
         if self._told != self.robot.names:

@@ -113,6 +113,7 @@ class PegInsertion:
     def halt(self) -> None:
         """Start the controller from where the arm is, as its activation does."""
         self.controller.reset()
+        self._backend.restart()
 
     def command_gripper(self, width: float, speed: float | None = None) -> None:
         """Move the fingers to a width in m (speed in m/s, None: as configured); closing ends at the peg."""

@@ -81,6 +81,11 @@ class ServoController(JointController):
         """Of the last cycle."""
         return self._servo.status
 
+    @property
+    def led(self) -> Pose:
+        """Where the twists have led the tool by now; the arm gets there later."""
+        return self._arm.forward(self._servo.positions)
+
     def reset(self) -> None:
         """Hold the present positions."""
         self._servo.reset(self._data.qpos)

@@ -67,6 +67,11 @@ class Servo:
         still = self._positions, np.zeros(7)
         self._outgoing = deque([still] * (1 + round(self._config.max_expected_latency / self._period)))
 
+    @property
+    def positions(self) -> np.ndarray:
+        """What the twists have been integrated to, (7,) in rad."""
+        return self._positions
+
     def accept(self, twist: np.ndarray, stamped: float) -> None:
         """A twist (6,) in m/s and rad/s (or unitless). stamped: s on the clock of `cycle`. Raises Rejected."""
         if np.shape(twist) != (6,) or not np.isfinite(twist).all():
