@@ -185,7 +185,7 @@ class RobotConfig:
 def load_robot(path: Path | str = "") -> RobotConfig:
     """The robot config at a path, or a preset by its name; empty: the default, FR3 with crisp_controllers.
 
-    A file with `base: FILE` takes that file (relative to itself) and replaces the keys that it names, sections key by
+    A file with `base: FILE` takes that file (relative to itself, or a preset by its name) and replaces the keys that it names, sections key by
     key, cameras as a whole. Raises ConfigError with file, key and value.
     """
     file = find_robot(path)
@@ -216,7 +216,7 @@ def _settings(file: Path, seen: tuple[Path, ...]) -> Mapping[str, Any]:
         return values
     if not isinstance(base, str):
         raise ConfigError(f"{file}: base is {base!r}; expected the name of a file")
-    below = (file.parent / base).resolve()
+    below = (PRESETS / f"{base}.yaml" if base in preset_names() else file.parent / base).resolve()
     if below in seen:
         raise ConfigError(f"{file}: base {below} is based on this file itself")
     return merged(_settings(below, (*seen, file.resolve())), values, str(file), whole=("cameras", "camera_mounts"))

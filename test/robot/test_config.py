@@ -35,7 +35,7 @@ def test_a_file_of_that_name_is_not_taken_for_a_preset(tmp_path: Path, monkeypat
 
 
 def test_a_file_changes_single_keys_of_its_base_and_cameras_as_a_whole(tmp_path: Path) -> None:
-    robot = load_robot(written(tmp_path, f"base: {DEFAULT}\nlimits: {{force: 20.0}}\ncameras: {{top: top/image}}\n"))
+    robot = load_robot(written(tmp_path, "base: fr3_crisp\nlimits: {force: 20.0}\ncameras: {top: top/image}\n"))
     assert robot.limits == replace(load_robot().limits, force=20.0)
     assert robot.cameras == {"top": "top/image"}
 
@@ -77,3 +77,9 @@ def test_an_unknown_preset_is_refused_with_those_that_there_are() -> None:
 def test_a_circle_of_bases_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="based on this file itself"):
         load_robot(written(tmp_path, "base: robot.yaml\n"))
+
+
+def test_the_example_of_the_guide_can_be_loaded(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/franka.md").read_text()
+    robot = load_robot(written(tmp_path, guide.partition("```yaml\n")[2].partition("```")[0]))
+    assert robot.name == "lab_fr3" and robot.limits.workspace.upper == (0.60, 0.10, 0.25)
