@@ -185,8 +185,8 @@ class RobotConfig:
 def load_robot(path: Path | str = "") -> RobotConfig:
     """The robot config at a path, or a preset by its name; empty: the default, FR3 with crisp_controllers.
 
-    A file with `base:` and the name of a file (relative to itself) or of a preset takes that one and replaces the keys that
-    it names, sections key by key, cameras as a whole. Raises ConfigError with file, key and value.
+    A file with `base:` and the name of a file (relative to itself) or of a preset takes that one and replaces the keys
+    that it names, sections key by key, cameras as a whole. Raises ConfigError with file, key and value.
     """
     file = find_robot(path)
     return build(RobotConfig, _settings(file, ()), str(file))
