@@ -90,10 +90,10 @@ class Asking:
     def __init__(self, graph: Graph, listener: Listener) -> None:
         self._graph, self._listener = graph, listener
 
-    def __call__(self, kind: type, name: str, **request: object) -> object:
-        client = self._listener.node.create_client(kind, name)
+    def __call__(self, service: type, name: str, /, **request: object) -> object:
+        client = self._listener.node.create_client(service, name)
         self._graph.wait_for(lambda: self._listener.spin() and client.service_is_ready(), 60, name)
-        future = client.call_async(kind.Request(**request))
+        future = client.call_async(service.Request(**request))
         self._graph.wait_for(lambda: self._listener.spin() and future.done(), 30, f"an answer of {name}")
         return future.result()
 
