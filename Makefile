@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay bench-control faults sweep lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control faults machines sweep lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -31,8 +31,11 @@ bench-control: env  ## set-points, presses and latency in real time, on an idle 
 	$(ROS) python -m bench.control $(ARGS)
 
 faults: env  ## each fault and the kill of each node in a running graph, 10 minutes; writes the tables of docs/faults.md
-	-RLT_FAULTS_OUT=$(or $(OUT),runs/faults) ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest -s $(PYTEST_ARGS) test/launch/test_faults.py test/launch/test_kills.py
+	-RLT_IDLE=1 RLT_FAULTS_OUT=$(or $(OUT),runs/faults) ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest -s $(PYTEST_ARGS) test/launch/test_faults.py test/launch/test_kills.py
 	$(ROS) python -m bench.faults.report $(or $(OUT),runs/faults) --into docs/faults.md
+
+machines: env  ## two network namespaces and a cable that is cut, two arms that feed one learner; as root, on an idle machine
+	RLT_IDLE=1 ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest $(PYTEST_ARGS) test/launch/test_two_machines.py test/launch/test_several_robots.py
 
 sweep: env  ## settings against each other, hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2 default utd_1"
 	OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --out $(OUT) $(ARGS)

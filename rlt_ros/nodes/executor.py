@@ -155,6 +155,8 @@ class ExecutorNode(ManagedNode):
         stamp = stamp_of(message.header)
         age = (self.now() - stamp) / 1e9
         self._core.observe(message.id, stamp)
+        if self._observation is None and (message.episode, message.step) != (0, 0):
+            self._live.succeed()
         self._late = f"observation: {age:.3f} s old" if age > self._robot.limits.stale_after else ""
         self._observation, self._pending, self._arrived = message, True, time.monotonic()
         self._live.feed("observation")

@@ -34,6 +34,7 @@ class LiveConfig:
     wait_for_word: float = 0.01  # s an observation waits for the operator's word about it; then the newest one counts
     wait_for_chunk: float = 0.03  # s it waits for a late chunk, or for the command of the person who drives
     chunk_max_age: float = 1.0  # s, of the observation that a chunk answers; older ones are refused
+    publisher_lease: float = 20.0  # s for which others may still count a publisher that was killed (Fast DDS: 20)
 
 
 class Arm(Protocol):
@@ -69,6 +70,7 @@ class Live:
         self._ticked: float | None = None
         self._intervals: deque[float] = deque(maxlen=KEPT_TICKS)
         self._looked = self._told = float("-inf")
+        self._lease, self._counted_until = config.publisher_lease, float("-inf")
         self._foreign = "publishers: not looked yet"
         self._silent: list[str] = []
         self._said: dict[str, bool] = {}
@@ -92,6 +94,12 @@ class Live:
         self._core.interrupt(None)
         self._looked, self._ticked = float("-inf"), None
         self._foreign = "publishers: not looked yet"
+
+    def succeed(self) -> None:
+        """Another executor has driven this arm before. If it was killed, the controller counts its publisher on and
+        ignores ours, though this process may never have seen it."""
+        self._counted_until = time.monotonic() + self._lease
+        self._look_around(time.monotonic(), at_once=True)
 
     def feed(self, name: str) -> None:
         """What a watchdog waits for has come."""
@@ -150,11 +158,13 @@ class Live:
         self.motion.follow(result, state.pose, now)
         self.command(now)
 
-    def _look_around(self, now: float) -> None:
-        if now - self._looked < PUBLISHERS_EVERY:
+    def _look_around(self, now: float, at_once: bool = False) -> None:
+        if now - self._looked < PUBLISHERS_EVERY and not at_once:
             return
         self._looked = now
-        self._foreign = self._arm.publishers()
+        left = self._counted_until - now
+        former = f"publishers: a former executor may still be counted for {left:.0f} s" if left > 0.0 else ""
+        self._foreign = self._arm.publishers() or former
         self._silent = self._arm.silent_topics()
 
     # what is said

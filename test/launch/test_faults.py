@@ -12,6 +12,8 @@ from conftest import QUICK_LEARNER
 from fault_cells import CELLS, SETTLING, Cell, Matrix, Outcome
 from fault_session import Session, record, session
 
+pytestmark = pytest.mark.idle
+
 CHOSEN = os.environ.get("RLT_FAULTS", "")
 """Names of cells, by commas, to try those alone."""
 MATRIX = [cell for cell in CELLS if not CHOSEN or str(cell) in CHOSEN.split(",")]

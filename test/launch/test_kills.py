@@ -14,6 +14,8 @@ from fault_cells import SETTLING
 from fault_session import Session, record, session
 from kill_cells import KEEPS_DRIVING, RETURNING, Killed, kill, repeated
 
+pytestmark = pytest.mark.idle
+
 CHOSEN = os.environ.get("RLT_FAULTS", "")
 NODES = [n for n in ("learner", *RETURNING) if not CHOSEN or n in CHOSEN.split(",")]
 

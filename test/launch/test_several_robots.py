@@ -16,6 +16,8 @@ from rlt_ros import msg
 from rlt_ros.rl.journal import Journal
 from rlt_ros.types import Transition, robot_of
 
+pytestmark = pytest.mark.idle
+
 ARMS = ("arm1", "arm2")
 TOPICS = {
     f"/{arm}/{topic}": (kind, None)

@@ -90,6 +90,7 @@ def ends_right(robot: Graph, gpu: Graph) -> dict:
     return summary
 
 
+@pytest.mark.idle
 def test_a_slow_cable_that_is_pulled_twice_changes_nothing_but_time(
     sides: Callable, cable: Cable, listener: Listener, checkpoint: Path, quick: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +126,7 @@ def check_skew(robot: Graph, listener: Listener) -> None:
     assert any(m.silence > CUT - 1.0 for m in learner), "a cut shows"
 
 
+@pytest.mark.idle
 def test_an_arm_whose_cable_is_pulled_holds_and_goes_on_by_itself(
     sides: Callable, cable: Cable, listener: Listener, quick: Path
 ) -> None:

@@ -53,7 +53,7 @@ class Rig:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
         self._connect()
-        given = {"lockstep": False, "use_sim_time": clock} | parameters
+        given = {"lockstep": False, "use_sim_time": clock, "publisher_lease": 0.0} | parameters
         options = [part for name, value in given.items() for part in ("-p", f"{name}:={str(value).lower()}")]
         self.process = subprocess.Popen(
             [*at_once(), sys.executable, "-c", EXECUTOR, "--ros-args", "-r", "__ns:=/rlt", *options],

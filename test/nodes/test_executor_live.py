@@ -78,6 +78,16 @@ LOST = {
 }
 
 
+def test_an_executor_that_follows_another_one_waits_until_nobody_counts_the_other_s_publisher(
+    started: Callable[..., Rig],
+) -> None:
+    """Observations say that steps were executed before: a controller ignores a topic with two publishers (design 3)."""
+    rig = started(publisher_lease=2.0)
+    refused = [step for step in rig.steps if "former executor may still be counted" in step.reason]
+    assert refused and not any(step.commanded for step in refused)
+    assert rig.commands[0][0] >= rig.observed[refused[0].observation_id][1] + 1.5e9
+
+
 @pytest.mark.parametrize("what", LOST)
 def test_whatever_is_lost_the_arm_stands_in_time_says_so_and_goes_on_by_itself(
     started: Callable[..., Rig], what: str
