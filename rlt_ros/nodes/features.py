@@ -57,7 +57,7 @@ class FeaturesNode(ManagedNode):
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
         LinkAnswer(self, (self.get_namespace().strip("/"),), self._contract)
         self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
-        self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
         diagnostics = Diagnostics(self)
         diagnostics.set("scheduling", OK, self.priority)
