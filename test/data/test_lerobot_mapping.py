@@ -182,7 +182,7 @@ def test_a_motion_faster_than_the_robots_scale_is_refused_or_clipped(tmp_path):
         ({"state.reference": []}, "reference has 0 numbers"),
         ({"state.elements": {"x": "observation.state/x"}}, "missing .*'y'"),
         ({"state.absent": ["fx"]}, "unknown or twice"),
-        ({"state.scale": {"gripper_width": "mm"}}, "gripper_width: 'mm'; expected a number"),
+        ({"state.scale": {"gripper_width": "mm"}}, "gripper_width: expected float, found 'mm'"),
         ({"state.scale": {"force": 2.0}}, "force"),
         ({"action.convention": "velocity"}, "convention is 'velocity'"),
         ({"action.elements": ["action/dx"]}, "elements has 1 entries; 'delta' needs 7"),
