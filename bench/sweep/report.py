@@ -82,7 +82,7 @@ def plot(data: Mapping[str, Mapping[str, Any]], path: Path) -> None:
             axes.plot(100 * p.rate, height + offset, "|", color=colour, markersize=10, label=_label(part, height))
     axes.set_yticks(range(len(cells)), cells)
     axes.set_xlabel("successes of fresh episodes, % (line: 95 % interval of the pooled rate; points: seeds)")
-    axes.legend(loc="lower left")
+    axes.legend(loc="upper left")
     axes.grid(axis="x", alpha=0.3)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
