@@ -36,6 +36,9 @@ from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
 
+RESET_PATIENCE = 10.0
+"""s to wait for the simulator's reset service."""
+
 
 class ExecutorNode(ManagedNode):
     """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation.
@@ -62,6 +65,7 @@ class ExecutorNode(ManagedNode):
         self._late = ""
         self._alone = False
         self._live: Live | None = None
+        self._reset_asked: tuple[int, float] | None = None
 
     # lifecycle
 
@@ -187,6 +191,7 @@ class ExecutorNode(ManagedNode):
         self._advance()
 
     def _on_tick(self) -> None:
+        self._ask_for_reset()
         if self.active:
             self._alone = not self.publishers()
             if not self._alone:
@@ -194,6 +199,7 @@ class ExecutorNode(ManagedNode):
         self._advance()
 
     def _on_look(self) -> None:
+        self._ask_for_reset()
         if self.active:
             self._live.look(self._newest_mode())
             fault = self._live.fault
@@ -317,12 +323,22 @@ class ExecutorNode(ManagedNode):
     # reset
 
     def _request_reset(self, seed: int) -> None:
-        if not self._reset_client.service_is_ready():
+        self._reset_asked = seed, time.monotonic()
+        self._ask_for_reset()
+
+    def _ask_for_reset(self) -> None:
+        """Call the simulator as soon as it is there: at the start of a graph it may be found a moment later."""
+        if self._reset_asked is None:
+            return
+        seed, since = self._reset_asked
+        if self._reset_client.service_is_ready():
+            self._reset_asked = None
+            future = self._reset_client.call_async(srv.ResetRobot.Request(seed=int(seed)))
+            future.add_done_callback(self._on_reset_done)
+        elif time.monotonic() - since > RESET_PATIENCE:
+            self._reset_asked = None
             self.get_logger().error(f"reset failed: {self._reset_client.srv_name} has no server")
             self._core.reset_finished(False)
-            return
-        future = self._reset_client.call_async(srv.ResetRobot.Request(seed=int(seed)))
-        future.add_done_callback(self._on_reset_done)
 
     def _on_reset_done(self, future: Future) -> None:
         response = future.result()

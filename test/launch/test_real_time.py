@@ -28,6 +28,8 @@ from rlt_ros.data.lerobot.reader import DatasetReader
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of
 
+pytestmark = pytest.mark.idle
+
 PERIOD = 0.05
 TRACEBACK = "Traceback (most recent call last)"
 STEPS, TARGETS, SAID = "/rlt/executed_step", "/target_pose", "/diagnostics"
