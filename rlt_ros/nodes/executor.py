@@ -38,6 +38,8 @@ from rlt_ros.types import Driver, Mode, Phase, PolicyMode
 
 RESET_PATIENCE = 10.0
 """s to wait for the simulator's reset service."""
+RESET_ANSWER = 5.0
+"""s to wait for its answer."""
 
 
 class ExecutorNode(ManagedNode):
@@ -66,6 +68,7 @@ class ExecutorNode(ManagedNode):
         self._alone = False
         self._live: Live | None = None
         self._reset_asked: tuple[int, float] | None = None
+        self._reset_called = float("-inf")
 
     # lifecycle
 
@@ -323,25 +326,29 @@ class ExecutorNode(ManagedNode):
     # reset
 
     def _request_reset(self, seed: int) -> None:
-        self._reset_asked = seed, time.monotonic()
+        self._reset_asked, self._reset_called = (seed, time.monotonic()), float("-inf")
         self._ask_for_reset()
 
     def _ask_for_reset(self) -> None:
-        """Call the simulator as soon as it is there: at the start of a graph it may be found a moment later."""
-        if self._reset_asked is None:
+        """Call the simulator as soon as it is there, and again if no answer comes: at the start of a graph it may be
+        found a moment later, and a first answer may find nobody."""
+        now = time.monotonic()
+        if self._reset_asked is None or now - self._reset_called < RESET_ANSWER:
             return
         seed, since = self._reset_asked
         if self._reset_client.service_is_ready():
-            self._reset_asked = None
+            self._reset_called = now
             future = self._reset_client.call_async(srv.ResetRobot.Request(seed=int(seed)))
             future.add_done_callback(self._on_reset_done)
-        elif time.monotonic() - since > RESET_PATIENCE:
+        elif now - since > RESET_PATIENCE:
             self._reset_asked = None
             self.get_logger().error(f"reset failed: {self._reset_client.srv_name} has no server")
             self._core.reset_finished(False)
 
     def _on_reset_done(self, future: Future) -> None:
-        response = future.result()
+        if self._reset_asked is None:
+            return
+        self._reset_asked, response = None, future.result()
         if not response.success:
             self.get_logger().error(f"reset failed: {response.message}")
         self._commands.restart()
