@@ -33,6 +33,7 @@ from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.side import Side
 from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
+from rlt_ros.robot.sections import one_of
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
 
@@ -54,8 +55,7 @@ class ExecutorNode(ManagedNode):
         self._limits = declare_dataclass(self, Limits)
         self._config = declare_dataclass(self, LiveConfig)
         self._resets_by = declare(self, "reset", "teleport", "teleport: ask the simulator; motion: move the arm.")
-        if self._resets_by not in ("teleport", "motion"):
-            raise ValueError(f"parameter reset is {self._resets_by!r}; expected teleport or motion")
+        one_of("parameter reset", self._resets_by, ("teleport", "motion"))
         self._side: Side | None = None
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}

@@ -14,9 +14,9 @@ import yaml
 from machines import Cable, Machine, two_machines, why_not
 
 try:
-    from graph import Graph
+    from graph import Graph, Listener
 except ImportError:  # no ROS here: nothing in this folder can run
-    Graph = None
+    Graph = Listener = None
 collect_ignore_glob = [] if Graph is not None and shutil.which("ros2") else ["test_*.py"]
 
 QUICK_LEARNER = {
@@ -63,6 +63,14 @@ def cable() -> Iterator[Cable]:
         pytest.skip(reason)
     with two_machines() as joined:
         yield joined
+
+
+@pytest.fixture()
+def listener(request: pytest.FixtureRequest) -> Listener:
+    """Of the test file's TOPICS; opened before the graph, in the domain that the graph must be given."""
+    opened = Listener(request.module.TOPICS)
+    request.addfinalizer(opened.close)
+    return opened
 
 
 @pytest.fixture()

@@ -28,6 +28,7 @@ BEGIN, SUCCESS, DISCARD = srv.LabelEpisode.Request.BEGIN, srv.LabelEpisode.Reque
 HUMAN = srv.SetPolicyMode.Request.HUMAN
 UPWARDS = 0.2
 Start = Callable[..., Graph]
+TOPICS = OWN_TOPICS | {"/rlt/policy_mode": (msg.PolicyMode, None)}
 
 
 @pytest.fixture()
@@ -44,14 +45,6 @@ def collect(tmp_path: Path) -> Iterator[Start]:
     yield start
     for graph in started:
         graph.abandon()
-
-
-@pytest.fixture()
-def listener(request: pytest.FixtureRequest) -> Listener:
-    """Opened before the graph, in the domain that the graph must be given."""
-    opened = Listener(OWN_TOPICS | {"/rlt/policy_mode": (msg.PolicyMode, None)})
-    request.addfinalizer(opened.close)
-    return opened
 
 
 @pytest.fixture()

@@ -32,14 +32,6 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 @pytest.fixture()
-def listener(request: pytest.FixtureRequest) -> Listener:
-    """Opened before the graph, in the domain that the graph must be given."""
-    opened = Listener(TOPICS)
-    request.addfinalizer(opened.close)
-    return opened
-
-
-@pytest.fixture()
 def moving(quick: Path) -> Path:
     """Parameters with which the arm is reset by motion."""
     values = yaml.safe_load(quick.read_text())

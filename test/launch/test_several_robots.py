@@ -26,14 +26,6 @@ TOPICS = {
 }
 
 
-@pytest.fixture()
-def listener(request: pytest.FixtureRequest) -> Listener:
-    """Opened before the graph, in the domain that the graph must be given."""
-    opened = Listener(TOPICS)
-    request.addfinalizer(opened.close)
-    return opened
-
-
 def test_two_robots_feed_one_learner_that_dies_once(
     stage2: Callable[..., Graph], listener: Listener, tmp_path: Path
 ) -> None:

@@ -48,14 +48,6 @@ TOPICS = {
 TRACEBACK = "Traceback (most recent call last)"
 
 
-@pytest.fixture()
-def listener(request: pytest.FixtureRequest) -> Listener:
-    """Opened before the graph, in the domain that the graph must be given."""
-    opened = Listener(TOPICS)
-    request.addfinalizer(opened.close)
-    return opened
-
-
 def test_a_short_session_learns_reports_and_ends_by_itself(
     stage2: Start, listener: Listener, checkpoint: Path, quick: Path, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rlt_ros.robot.sections import one_of
+
 HORIZON = 0.2
 """Nothing is sent further ahead than this, in seconds."""
 BACKENDS = ("cartesian_pose", "joint_trajectory", "twist")
@@ -64,8 +66,7 @@ class Twist:
 
     def __post_init__(self) -> None:
         _within("lead", self.lead, HORIZON)
-        if self.units not in UNITS:
-            raise ValueError(f"units is {self.units!r}; expected {' or '.join(UNITS)}")
+        one_of("units", self.units, UNITS)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,7 @@ class Command:
     twist: Twist
 
     def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise ValueError(f"backend is {self.backend!r}; expected {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}")
+        one_of("backend", self.backend, BACKENDS)
         _within("rate", self.rate, 1000.0)
 
 
