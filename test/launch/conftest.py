@@ -38,12 +38,10 @@ IDLE = "needs an idle machine of its own and minutes: RLT_IDLE=1, as `make fault
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole graphs meet time-outs when the machine stalls: such a test gets one more go, and pytest names it."""
+    """Tests that want an idle machine are left out unless asked for."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=1))
-            if item.get_closest_marker("idle") and not os.environ.get("RLT_IDLE"):
-                item.add_marker(pytest.mark.skip(reason=IDLE))
+        if item.get_closest_marker("idle") and not os.environ.get("RLT_IDLE"):
+            item.add_marker(pytest.mark.skip(reason=IDLE))
 
 
 @pytest.fixture(scope="session")
