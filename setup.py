@@ -37,7 +37,8 @@ setup(
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
         "gpus": ["accelerate"],
-        "test": ["hypothesis", "pytest", "pytest-rerunfailures"],
+        "console": ["textual>=8,<9"],
+        "test": ["hypothesis", "pyte", "pytest", "pytest-rerunfailures"],
     },
     entry_points={"console_scripts": SCRIPTS},
 )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rlt_ros.loop.plan import EpisodePlan
-from rlt_ros.loop.requests import Request
+from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Label, Mode, Phase, PolicyMode
 
 DEBOUNCE_NS = 200_000_000
@@ -27,14 +26,6 @@ _LABELS = {
 _MODES = {Request.MODE_VLA: Mode.VLA, Request.MODE_RL: Mode.RL, Request.MODE_HUMAN: Mode.HUMAN}
 
 
-@dataclass(frozen=True)
-class Answer:
-    """accepted: whether the request will take effect. message: why not, or what it leads to."""
-
-    accepted: bool
-    message: str
-
-
 class PhaseMachine:
     """Answers requests and gives the operator's word for every observation.
 
@@ -42,7 +33,8 @@ class PhaseMachine:
     objection: why a request that is possible here cannot be granted all the same, empty if it can.
     An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode
     the reset follows a label by itself, unless the plan does without; without a plan the arm holds until the operator
-    asks. An episode that needs no reset begins when the operator asks for the mode that drives its approach.
+    asks. An episode that needs no reset begins when the operator asks for the mode that drives its approach. A pause
+    keeps the arm from that reset until the operator asks for it or for the next episode.
     """
 
     def __init__(
@@ -59,7 +51,7 @@ class PhaseMachine:
         self._mode, self._phase, self._phase_id, self._episode = Mode.HOLD, Phase.IDLE, 0, 0
         self._plan, self._next = EpisodePlan(), None
         self._begin, self._label = False, Label.NONE
-        self._intervened, self._stopped = False, False
+        self._intervened, self._stopped, self._paused = False, False, False
 
     @property
     def phase(self) -> Phase:
@@ -81,6 +73,16 @@ class PhaseMachine:
         """A person drove in this episode: an evaluation episode is then invalid (field report B57)."""
         return self._intervened
 
+    @property
+    def paused(self) -> bool:
+        """No episode follows by itself."""
+        return self._paused
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether the next episode's reset may follow a label without being asked for."""
+        return not self._stopped and not self._paused
+
     def take_up(self, phase_id: int, critical: bool) -> None:
         """Go on in the place of a machine that was lost, before the first observation: a phase that was under way is
         aborted, and the arm holds until somebody asks for something. phase_id: of that phase, or of the last one.
@@ -90,9 +92,11 @@ class PhaseMachine:
             self._phase, self._label = Phase.CRITICAL, Label.ABORT
 
     def plan(self, plan: EpisodePlan | None) -> None:
-        """Give the plan of the next episode. After a label it starts the reset, unless the operator stopped the arm."""
+        """Give the plan of the next episode. After a label it starts the reset, unless the operator stopped the arm or
+        asked for a pause.
+        """
         self._next = plan
-        if plan is not None and plan.reset and self._phase is Phase.LABELLED and not self._stopped:
+        if plan is not None and plan.reset and self._phase is Phase.LABELLED and self.may_go_on:
             self._mode = Mode.RESET
 
     def request(self, request: Request) -> Answer:
@@ -145,7 +149,9 @@ class PhaseMachine:
             return self._refuse_begin()
         if request in _LABELS:
             return self._refuse_label(request)
-        return self._refuse_reset() if request is Request.RESET else self._refuse_mode(_MODES[request])
+        if request in _OTHERS:
+            return _OTHERS[request](self)
+        return self._refuse_mode(_MODES[request])
 
     def _refuse_begin(self) -> str:
         if self._phase is Phase.CRITICAL or self._begin:
@@ -163,6 +169,14 @@ class PhaseMachine:
     def _refuse_reset(self) -> str:
         critical = self._phase is Phase.CRITICAL and self._label is Label.NONE
         return "reset: a critical phase is under way; label, discard or abort it first" if critical else ""
+
+    def _refuse_pause(self) -> str:
+        return "pause: there is a pause already; next goes on" if self._paused else ""
+
+    def _refuse_next(self) -> str:
+        if self._paused or self._phase in (Phase.IDLE, Phase.LABELLED):
+            return ""
+        return f"next: an episode is under way ({self._phase.name}); label it first, or reset"
 
     def _refuse_mode(self, mode: Mode) -> str:
         if mode is Mode.HUMAN:
@@ -182,12 +196,31 @@ class PhaseMachine:
         if request in _LABELS:
             self._label = _LABELS[request]
             return Answer(True, f"critical phase {self._phase_id}: {self._label.name}")
+        if request is Request.PAUSE:
+            return self._accept_pause()
+        if request is Request.NEXT:
+            return self._accept_next()
         self._stopped = False
         if request is Request.RESET:
-            self._mode = Mode.RESET
+            self._paused, self._mode = False, Mode.RESET
             return Answer(True, "reset")
         self._mode = _MODES[request]
         return Answer(True, f"{self._mode.name} drives")
+
+    def _accept_pause(self) -> Answer:
+        self._paused = True
+        if self._phase in (Phase.IDLE, Phase.LABELLED):
+            return Answer(True, "pause: the arm holds until next or reset is asked for")
+        return Answer(True, "pause after this episode's label")
+
+    def _accept_next(self) -> Answer:
+        paused, self._paused = self._paused, False
+        if paused and self._phase in (Phase.APPROACH, Phase.CRITICAL):
+            return Answer(True, "no pause after this episode")
+        self._stopped = False
+        plan = self._next or EpisodePlan()
+        self._mode = Mode.RESET if plan.reset else plan.approach
+        return Answer(True, "next episode: reset" if plan.reset else f"next episode, {self._mode.name} drives")
 
     def _accept_begin(self) -> Answer:
         self._begin = True
@@ -230,7 +263,7 @@ class PhaseMachine:
             self._phase_id += 1
         if self._label is not Label.NONE:
             self._end_phase(observation_id, stamp)
-            resets = self._next is not None and self._next.reset and not self._stopped
+            resets = self._next is not None and self._next.reset and self.may_go_on
             self._mode = Mode.RESET if resets else Mode.HOLD
         elif self._needs_no_reset() and self._mode is (self._next or EpisodePlan()).approach:
             # The person has prepared the scene by hand: an episode without a reset.
@@ -256,3 +289,10 @@ class PhaseMachine:
             evaluation=plan.evaluation,
             reset_seed=self._next.reset_seed if self._next else -1,
         )
+
+
+_OTHERS = {
+    Request.RESET: PhaseMachine._refuse_reset,
+    Request.PAUSE: PhaseMachine._refuse_pause,
+    Request.NEXT: PhaseMachine._refuse_next,
+}

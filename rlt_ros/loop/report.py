@@ -62,14 +62,15 @@ def status_line(
         parts.append(age if actor.weights_version else "no weights yet")
     if learner is not None and not learner.gate_open:
         parts.append(f"gate: {learner.gate_reason}")
-    parts += [_link(link) for link in links]
+    parts += [link_text(link) for link in links]
     alarms = [] if learner is None else raised(learner)
     if alarms:
         parts.append(f"ALARM (the learner's log says more): {', '.join(a.removeprefix('alarm_') for a in alarms)}")
     return " | ".join(parts)
 
 
-def _link(link: Any) -> str:
+def link_text(link: Any) -> str:
+    """What a LinkStats says, for the terminal."""
     where = f"{link.node.rpartition('/')[2]} on {link.host}"
     if link.silence > SILENCE:
         return f"NO ANSWER from {where} for {link.silence:.0f} s"

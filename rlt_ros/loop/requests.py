@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 
 class Request(str, Enum):
-    """One press of a button. The first five begin or end the critical phase, the others ask for a `types.Mode`."""
+    """One press of a button. The first five begin or end the critical phase, the next five ask for a `types.Mode`, the
+    last two say whether an episode follows.
+    """
 
     BEGIN = "begin"
     """The critical phase begins: from here on it is practised."""
@@ -28,3 +31,29 @@ class Request(str, Enum):
     """The person drives (`types.Mode.HUMAN`)."""
     RESET = "reset"
     """Back to a start state (`types.Mode.RESET`)."""
+    PAUSE = "pause"
+    """No episode follows by itself: the one under way goes on to its label, then the arm holds."""
+    NEXT = "next"
+    """The next episode, also out of a pause or after a stop; takes back a pause that has not begun."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """accepted: whether the request will take effect. message: why not, or what it leads to."""
+
+    accepted: bool
+    message: str
+
+
+LABEL_REQUESTS = (Request.BEGIN, Request.SUCCESS, Request.FAILURE, Request.DISCARD, Request.ABORT)
+"""By the constants of rlt_ros/LabelEpisode."""
+MODE_REQUESTS = (
+    Request.MODE_HOLD,
+    Request.MODE_VLA,
+    Request.MODE_RL,
+    Request.MODE_HUMAN,
+    Request.RESET,
+    Request.PAUSE,
+    Request.NEXT,
+)
+"""By the constants of rlt_ros/SetPolicyMode."""

@@ -69,13 +69,17 @@ class Score:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands. recent: success rate of the last 20 labelled episodes of the stage, None before the first."""
+    """Where a run stands. recent: success rate of the last 20 labelled episodes of the stage, None before the first.
+
+    wanted: episodes of the stage after which it ends, 0 for no such limit.
+    """
 
     stage: str
     episode: int
     recent: float | None
     practice_steps: int
     practice_total: int
+    wanted: int = 0
 
 
 class Session:
@@ -167,7 +171,9 @@ class Session:
         score = self._scores.get(self._stage)
         episode = self._practice_episodes if self._stage == PRACTICE else len(score.steps) if score else 0
         recent = sum(self._recent) / len(self._recent) if self._recent else None
-        return Progress(self._stage, episode, recent, self._practised, self.config.practice_steps)
+        limits = {PRACTICE: self.config.max_episodes, DONE: 0}
+        wanted = limits.get(self._stage, self.config.eval_episodes)
+        return Progress(self._stage, episode, recent, self._practised, self.config.practice_steps, wanted)
 
     def _practising(self) -> bool:
         limit = self.config.max_episodes

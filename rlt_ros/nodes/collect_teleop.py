@@ -13,6 +13,7 @@ from rlt_ros.nodes.demonstrating import DemonstratingPerson
 from rlt_ros.nodes.parameters import declare_dataclass
 from rlt_ros.nodes.runtime import run
 from rlt_ros.nodes.teleop import TeleopNode
+from rlt_ros.operator.board import StatusBoard
 
 
 class CollectTeleopNode(TeleopNode):
@@ -23,6 +24,15 @@ class CollectTeleopNode(TeleopNode):
         self.gate = RecordingGate()
         self.listen(DiagnosticStatus, "collector_status", self._on_collector, qos.LATCHED)
         return Conductor(PhaseMachine(closed, objection=self.gate.objection), CollectionSession(config))
+
+    def make_board(self) -> StatusBoard:
+        return StatusBoard(self.conductor, self.control_rate, closed, learns=False)
+
+    def warnings(self) -> list[str]:
+        status = self.gate.status
+        if status is None:
+            return ["no word from the collector yet"]
+        return [f"NOT RECORDING: {status.failure}"] if status.failure else []
 
     def make_person(self) -> DemonstratingPerson:
         return DemonstratingPerson(self, self.robot, self.conductor.session.config.seed)

@@ -83,7 +83,8 @@ def matrix(field: array, rows: int, columns: int, name: str) -> np.ndarray:
     return vector(field, int(rows) * int(columns), name).reshape(int(rows), int(columns))
 
 
-def _enum(kind: type, value: int, name: str):  # noqa: ANN202 - an instance of kind
+def enum_member(kind: type, value: int, name: str):  # noqa: ANN201 - an instance of kind
+    """Member of an IntEnum with this value. Raises BadMessage naming the field, the value and the known ones."""
     try:
         return kind(value)
     except ValueError:
@@ -142,7 +143,7 @@ def chunk_from_message(m: msg.ActionChunk) -> ActionChunk:
         features_id=m.features_id,
         stamp=stamp_of(m.header),
         actions=actions.reshape(m.horizon, m.action_dim),
-        driver=_enum(Driver, m.driver, "driver"),
+        driver=enum_member(Driver, m.driver, "driver"),
         phase_id=m.phase_id,
         weights_version=m.weights_version,
     )
@@ -169,8 +170,8 @@ def mode_from_message(m: msg.PolicyMode) -> PolicyMode:
     return PolicyMode(
         observation_id=m.observation_id,
         stamp=stamp_of(m.header),
-        mode=_enum(Mode, m.mode, "mode"),
-        phase=_enum(Phase, m.phase, "phase"),
+        mode=enum_member(Mode, m.mode, "mode"),
+        phase=enum_member(Phase, m.phase, "phase"),
         phase_id=m.phase_id,
         episode=m.episode,
         explore=m.explore,
@@ -193,7 +194,8 @@ def event_to_message(event: EpisodeEvent) -> msg.EpisodeEvent:
 
 def event_from_message(m: msg.EpisodeEvent) -> EpisodeEvent:
     """rlt_ros/EpisodeEvent to EpisodeEvent."""
-    return EpisodeEvent(m.observation_id, stamp_of(m.header), m.episode, m.phase_id, _enum(Label, m.label, "label"))
+    label = enum_member(Label, m.label, "label")
+    return EpisodeEvent(m.observation_id, stamp_of(m.header), m.episode, m.phase_id, label)
 
 
 def step_to_message(step: ExecutedStep) -> msg.ExecutedStep:
@@ -223,7 +225,7 @@ def step_from_message(m: msg.ExecutedStep) -> ExecutedStep:
         stamp=stamp_of(m.header),
         episode=m.episode,
         step=m.step,
-        driver=_enum(Driver, m.driver, "driver"),
+        driver=enum_member(Driver, m.driver, "driver"),
         action=vector(m.action, 7, "action"),
         sent=vector(m.sent, 7, "sent"),
         phase_id=m.phase_id,
@@ -283,7 +285,7 @@ def transition_from_message(m: msg.Transition) -> Transition:
         valid_horizon=m.valid_horizon,
         terminated=m.terminated,
         truncated=m.truncated,
-        label=_enum(Label, m.label, "label"),
+        label=enum_member(Label, m.label, "label"),
         steps_to_end=m.steps_to_end,
         weights_version=m.weights_version,
         last_of_phase=m.last_of_phase,

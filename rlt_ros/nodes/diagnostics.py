@@ -9,6 +9,8 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+ROBOT_MODE = "robot mode"
+"""Part of the executor whose message is the mode of the robot, empty where nobody says it."""
 
 
 class Diagnostics:

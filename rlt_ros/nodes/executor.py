@@ -23,7 +23,7 @@ from rlt_ros.nodes.convert import (
     vector,
 )
 from rlt_ros.nodes.convert_robot import Part, robot_state
-from rlt_ros.nodes.diagnostics import OK, Diagnostics
+from rlt_ros.nodes.diagnostics import OK, ROBOT_MODE, Diagnostics
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.live import Live, LiveConfig
 from rlt_ros.nodes.parameters import declare, declare_dataclass
@@ -218,6 +218,9 @@ class ExecutorNode(ManagedNode):
         self._diagnostics.set("scheduling", OK, self.priority)
         refused = {f"refused_{topic}": count for topic, count in self.refused.items()}
         self._diagnostics.set("counts", OK, "control steps by driver, messages refused", **self._core.counts, **refused)
+        live = self._live is not None
+        state = self.newest_state()[0] if live else next(reversed(self._states.values()), None)
+        self._diagnostics.set(ROBOT_MODE, OK, state.mode.name if state is not None and state.mode is not None else "")
         self._diagnostics.publish()
 
     # what the real-time part asks for

@@ -11,7 +11,7 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 
 from rlt_ros import msg, srv
-from rlt_ros.loop.requests import Request
+from rlt_ros.loop.requests import LABEL_REQUESTS, MODE_REQUESTS, Request
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import floats, header, stamp_of
 from rlt_ros.nodes.convert_robot import pose_from_message
@@ -25,15 +25,6 @@ from rlt_ros.types import Driver, ExecutedStep, Mode, Phase, PolicyMode
 
 if TYPE_CHECKING:
     from rlt_ros.nodes.teleop import TeleopNode
-
-MODES = {
-    Request.MODE_HOLD: 0,
-    Request.MODE_VLA: 1,
-    Request.MODE_RL: 2,
-    Request.MODE_HUMAN: 3,
-    Request.RESET: 4,
-}
-LABELS = {Request.BEGIN: 0, Request.SUCCESS: 1, Request.FAILURE: 2, Request.DISCARD: 3, Request.ABORT: 4}
 
 
 def truth_from_message(m: msg.SimTruth) -> Truth:
@@ -155,9 +146,9 @@ class ScriptedPerson:
         self._call(request).add_done_callback(lambda future: self._on_answer(request, future))
 
     def _call(self, request: Request) -> Any:
-        if request in LABELS:
-            return self._label.call_async(srv.LabelEpisode.Request(label=LABELS[request]))
-        return self._set_mode.call_async(srv.SetPolicyMode.Request(mode=MODES[request]))
+        if request in LABEL_REQUESTS:
+            return self._label.call_async(srv.LabelEpisode.Request(label=LABEL_REQUESTS.index(request)))
+        return self._set_mode.call_async(srv.SetPolicyMode.Request(mode=MODE_REQUESTS.index(request)))
 
     def _on_answer(self, request: Request, future: Any) -> None:
         answer = future.result()
@@ -180,10 +171,10 @@ class PractisingPerson(ScriptedPerson):
         if conductor.finished:
             return []
         phase = conductor.machine.phase
-        if phase is Phase.IDLE:
-            return [] if conductor.machine.mode is Mode.RESET else [Request.RESET]
-        if phase is Phase.LABELLED:
-            # The session's next plan has begun the reset, unless somebody has stopped the arm.
-            return [Request.RESET] if conductor.machine.mode is Mode.HOLD else []
+        if phase in (Phase.IDLE, Phase.LABELLED):
+            # After a label the session's next plan has begun the reset, unless somebody has stopped the arm. A pause is
+            # somebody else's wish.
+            waits = conductor.machine.mode is Mode.HOLD and not conductor.machine.paused
+            return [Request.RESET] if waits else []
         mode, may_help = conductor.machine.mode, not conductor.evaluating
         return self._operator.decide(truth, phase, conductor.steps_in_phase, mode, may_help)

@@ -9,27 +9,21 @@ from rlt_ros import msg, srv
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.report import News, status_line
-from rlt_ros.loop.requests import Request
+from rlt_ros.loop.requests import LABEL_REQUESTS, MODE_REQUESTS, Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
 from rlt_ros.nodes.finale import Finale
 from rlt_ros.nodes.link import HOST
+from rlt_ros.nodes.operator_status import StatusPublisher
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
+from rlt_ros.operator.board import StatusBoard
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Mode
 
-MODES = {
-    Mode.HOLD: Request.MODE_HOLD,
-    Mode.VLA: Request.MODE_VLA,
-    Mode.RL: Request.MODE_RL,
-    Mode.HUMAN: Request.MODE_HUMAN,
-    Mode.RESET: Request.RESET,
-}
-LABELS = (Request.BEGIN, Request.SUCCESS, Request.FAILURE, Request.DISCARD, Request.ABORT)
 STATUS_EVERY, STATUS_AGAIN = 2.0, 20.0
 """Seconds between two looks at the status, and between two lines that say the same."""
 
@@ -52,7 +46,9 @@ class TeleopNode(BaseNode):
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
         self._kept: SessionFile | None = None
+        self.links: dict[str, msg.LinkStats] = {}
         self.conductor = self.make_conductor()
+        self._status = StatusPublisher(self, self.make_board(), self.warnings)
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
         self._person = self.make_person() if self._scripted else None
@@ -65,7 +61,6 @@ class TeleopNode(BaseNode):
         self.learner: msg.LearnerStats | None = None
         self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
         self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
-        self.links: dict[str, msg.LinkStats] = {}
         self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
         machine, session = PhaseMachine(self._gate), Session(config, self._gate)
@@ -77,6 +72,14 @@ class TeleopNode(BaseNode):
             return Conductor(machine, session)
         self.get_logger().warning("taking up the session of a node that was lost; the arm holds until somebody asks")
         return Conductor.take_up(machine, session, state)
+
+    def make_board(self) -> StatusBoard:
+        """What collects the facts of `operator_status`."""
+        return StatusBoard(self.conductor, self.control_rate, self._learners_gate)
+
+    def warnings(self) -> list[str]:
+        """What the operator should know beside what the board sees."""
+        return []
 
     def make_person(self) -> ScriptedPerson:
         """The scripted person in the operator's place."""
@@ -95,8 +98,9 @@ class TeleopNode(BaseNode):
     def _gate(self) -> tuple[bool, str]:
         # The scripted person asks for RL throughout and the actor, which has the weights, falls back to the VLA: so the
         # course of a run does not depend on when the statistics arrive.
-        if self._scripted:
-            return True, ""
+        return (True, "") if self._scripted else self._learners_gate()
+
+    def _learners_gate(self) -> tuple[bool, str]:
         if self.learner is None:
             return False, "no word from the learner yet"
         return bool(self.learner.gate_open), str(self.learner.gate_reason)
@@ -115,6 +119,7 @@ class TeleopNode(BaseNode):
     def _on_executed(self, message: msg.ExecutedStep) -> None:
         step = step_from_message(message)
         self.conductor.add_executed(step)
+        self._status.executed(step)
         if self._person is not None:
             self._person.follow(step)
         self.go_on()
@@ -131,10 +136,11 @@ class TeleopNode(BaseNode):
     # services
 
     def _on_set_mode(self, request: Any, response: srv.SetPolicyMode.Response) -> srv.SetPolicyMode.Response:
-        if request.mode not in set(Mode):
-            response.success, response.message = False, f"mode is {request.mode}; expected 0 to {max(Mode)}"
+        if request.mode >= len(MODE_REQUESTS):
+            highest = len(MODE_REQUESTS) - 1
+            response.success, response.message = False, f"mode is {request.mode}; expected 0 to {highest}"
             return response
-        self._answer(MODES[Mode(request.mode)], response)
+        self._answer(MODE_REQUESTS[request.mode], response)
         if request.mode == Mode.HOLD and self._answered is not None and not self.lockstep:
             # A stop does not wait for the next observation.
             self._answered.mode = int(Mode.HOLD)
@@ -142,14 +148,16 @@ class TeleopNode(BaseNode):
         return response
 
     def _on_label(self, request: Any, response: srv.LabelEpisode.Response) -> srv.LabelEpisode.Response:
-        if request.label >= len(LABELS):
-            response.success, response.message = False, f"label is {request.label}; expected 0 to {len(LABELS) - 1}"
+        if request.label >= len(LABEL_REQUESTS):
+            highest = len(LABEL_REQUESTS) - 1
+            response.success, response.message = False, f"label is {request.label}; expected 0 to {highest}"
             return response
-        return self._answer(LABELS[request.label], response)
+        return self._answer(LABEL_REQUESTS[request.label], response)
 
     def _answer(self, request: Request, response: Any) -> Any:
         answer = self.conductor.machine.request(request)
         response.success, response.message = bool(answer.accepted), str(answer.message)
+        self._status.answered(request, answer)
         return response
 
     # what goes out
@@ -167,6 +175,7 @@ class TeleopNode(BaseNode):
             self._events.publish(event_to_message(event))
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
+        self._status.said(word)
         if self._person is not None and word.mode.mode is Mode.HUMAN:
             self._person.drive(word.mode)
         self._keep_session()

@@ -38,7 +38,7 @@ def test_wheel_has_a_script_per_entry_point(wheel: zipfile.ZipFile) -> None:
 def test_wheel_names_licence_and_extras(wheel: zipfile.ZipFile) -> None:
     metadata = _metadata(wheel, "METADATA")
     assert "License: Apache-2.0" in metadata
-    for extra in ("learn", "sim", "data", "bags", "plots", "lerobot", "remote", "vision", "gpus", "test"):
+    for extra in ("learn", "sim", "data", "bags", "plots", "lerobot", "remote", "vision", "gpus", "console", "test"):
         assert f"Provides-Extra: {extra}" in metadata
     assert any(Path(name).name == "LICENSE" for name in wheel.namelist())
 
