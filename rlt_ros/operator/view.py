@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rlt_ros.loop.report import TITLES
+from rlt_ros.loop.requests import Answer
 from rlt_ros.loop.session import DONE, PRACTICE
+from rlt_ros.operator.keys import REQUESTS
 from rlt_ros.operator.status import OperatorStatus
 from rlt_ros.types import Driver, Label, Mode, Phase
 
@@ -81,20 +83,40 @@ def learning(status: OperatorStatus) -> list[Line]:
     debt = f" (+{status.update_debt} due)" if status.update_debt else ""
     weights = f"v{status.weights_version}, {duration(status.weights_age)} old" if status.weights_version else "none yet"
     gate = ("open", "good") if status.gate_open else (f"closed: {status.gate_reason}", "warn")
-    robot = (status.robot_mode or "not known", "bad" if status.recovery else "")
+    arm = (status.robot_mode or "mode not known") + (", needs recovery" if status.recovery else "")
     return [
         _row("rows", str(status.rows)),
         _row("updates", f"{status.updates}{debt}"),
         _row("weights", weights),
         _row("gate", *gate),
-        _row("arm", *robot),
-        _row("holds", status.hold_reason or "no", "bad" if status.recovery else "warn" if status.hold_reason else ""),
+        _row("arm", arm, "bad" if status.recovery else ""),
+        _row("holds", "yes, see below" if status.hold_reason else "no", "warn" if status.hold_reason else ""),
     ]
 
 
 def warnings(status: OperatorStatus) -> list[Line]:
-    """One line each."""
-    return [[(f"! {text}", "bad")] for text in status.warnings] or [[("none", "dim")]]
+    """Why the arm holds, then what else the operator should know, one line each."""
+    reason = [[(f"the arm holds: {status.hold_reason}", "bad" if status.recovery else "warn")]]
+    lines = (reason if status.hold_reason else []) + [[(f"! {text}", "bad")] for text in status.warnings]
+    return lines or [[("none", "dim")]]
+
+
+def answer_text(action: str, answer: Answer) -> str:
+    """An answer in the words of the keys: `RL refused: the gate is closed: 212 of 512 rows`."""
+    name = action.upper() if action in ("vla", "rl") else action
+    text = answer.message
+    for said in (REQUESTS[action].value, name):
+        text = text.removeprefix(f"{said}: ")
+    return f"{name}: {text}" if answer.accepted else f"{name} refused: {text}"
+
+
+def last_answer(status: OperatorStatus) -> str:
+    """The last answer that teleop gave, to whomever; empty before the first."""
+    if not status.answers:
+        return ""
+    action = next(name for name, request in REQUESTS.items() if request == status.request)
+    ago = duration(max(0.0, (status.stamp - status.answer_stamp) / 1e9))
+    return f"{ago} ago to anyone: {answer_text(action, Answer(status.accepted, status.answer))}"
 
 
 def duration(seconds: float) -> str:

@@ -1,0 +1,189 @@
+"""The operator's view in a terminal, built with Textual."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Key
+from textual.widgets import Static
+
+from rlt_ros.loop.requests import Answer
+from rlt_ros.operator import view
+from rlt_ros.operator.client import STALE, Client, silence
+from rlt_ros.operator.keys import GO_ON, HELP, QUIT, REQUESTS, STOP, Keys, key_name
+from rlt_ros.operator.presses import Debounce, KeyTest
+from rlt_ros.operator.screens import HelpScreen, KeyTestScreen
+from rlt_ros.operator.style import CSS, paint
+
+ANSWER_WITHIN = 2.0
+"""s to wait for an answer."""
+REFRESH = 0.1
+"""s between two looks at the newest status."""
+TILES = ("phase", "mode", "drives", "episode")
+
+
+class ConsoleApp(App[None]):
+    """Shows the newest status and turns keys into requests.
+
+    Keys are taken here alone, whatever screen is shown, and a stop is sent before anything else is looked at. tests_keys:
+    the key test comes first.
+    """
+
+    CSS = CSS
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [Binding("ctrl+c", "quit", show=False, priority=True)]
+
+    def __init__(
+        self,
+        client: Client,
+        keys: Keys,
+        tests_keys: bool = True,
+        within: float = ANSWER_WITHIN,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._client, self.keys, self._within, self._clock = client, keys, within, clock
+        self._debounce = Debounce(clock=clock)
+        self._opened = clock()
+        self._log: deque[view.Line] = deque(maxlen=4)
+        self._stopping = self._leaving = False
+        self._loop_here: asyncio.AbstractEventLoop | None = None
+        self.test = KeyTest(keys) if tests_keys else None
+
+    def compose(self) -> ComposeResult:
+        """The screen from top to bottom."""
+        yield Static(id="title")
+        yield Static(id="banner")
+        with Horizontal(id="tiles"):
+            for name in TILES:
+                yield _titled(Static(id=name, classes="tile"), name)
+        with Horizontal(id="panels"):
+            yield _titled(Static(id="session", classes="panel fact"), "session")
+            yield _titled(Static(id="learning", classes="panel fact"), "learning and arm")
+        yield _titled(Static(id="warnings", classes="panel fact"), "warnings")
+        yield _titled(Static(id="presses", classes="panel"), "presses")
+        yield Static(id="keys")
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        self._loop_here = asyncio.get_running_loop()
+        if self._leaving:
+            self.exit()
+        self.set_interval(REFRESH, self.look)
+        self._show("keys", [[part for card in self.keys.card for part in _hint(card)]])
+        if self.test is not None:
+            self.push_screen(KeyTestScreen(self.keys, self.test))
+        self.look()
+
+    def leave(self) -> None:
+        """Close the view, from whatever thread or signal handler, also before it is open."""
+        self._leaving = True
+        if self._loop_here is not None:
+            self._loop_here.call_soon_threadsafe(self.exit)
+
+    # what is shown
+
+    def look(self) -> None:
+        """Show the newest status."""
+        if not self.screen_stack or not self.screen_stack[0].children:
+            return  # the view is being closed
+        received = self._client.newest()
+        waited = self._clock() - self._opened
+        alarm = silence(received, self._client.where, waited)
+        banner = self._widget("banner")
+        banner.display = bool(alarm)
+        banner.update(alarm)
+        old = received is None or received.age > STALE
+        self.screen_stack[0].set_class(old, "old")
+        age = "no status yet" if received is None else f"status {received.age:.1f} s old"
+        self._show("title", [[(f"rlt_ros console  {self._client.where}  ", "strong"), (age, "bad" if old else "dim")]])
+        self._show("presses", list(self._log) or [[("none yet", "dim")]])
+        if received is None:
+            return
+        status = received.status
+        for name, line in view.tiles(status).items():
+            self._show(name, [line])
+        self._show("session", view.session(status))
+        self._show("learning", view.learning(status))
+        self._show("warnings", view.warnings(status))
+        self._widget("presses").border_subtitle = view.last_answer(status)
+
+    def _show(self, name: str, lines: list[view.Line]) -> None:
+        self._widget(name).update(Content("\n").join(paint(line) for line in lines))
+
+    def _widget(self, name: str) -> Static:
+        return self.screen_stack[0].query_one(f"#{name}", Static)
+
+    # keys
+
+    def on_key(self, event: Key) -> None:
+        """A key of the keys file; the rest means nothing."""
+        event.stop()
+        key = key_name(event.key, event.character)
+        action = self.keys.action(key)
+        if action == STOP:
+            self._ask(STOP)
+        if isinstance(self.screen, KeyTestScreen):
+            self._try(key)
+        elif isinstance(self.screen, HelpScreen):
+            self.pop_screen()
+        elif action == HELP:
+            self.push_screen(HelpScreen(self.keys))
+        elif action == QUIT:
+            self.exit()
+        elif action is not None and action != STOP:
+            self._press(action)
+
+    def _try(self, key: str) -> None:
+        if key == GO_ON:
+            self.pop_screen()
+            return
+        self.test.press(key)
+        self.screen.tell()
+
+    def _press(self, action: str) -> None:
+        if self._debounce.counts(action):
+            self._ask(action)
+            return
+        text = f"{action}: pressed again within {self._debounce.within} s, counted once"
+        if not self._log or self._log[-1][-1][0] != text:
+            self._say(text, "dim")
+
+    def _ask(self, action: str) -> None:
+        # A stop that is on its way is as good as a second one; a held key would fill the way.
+        if action == STOP and self._stopping:
+            return
+        self._stopping |= action == STOP
+        answer = self._client.press(REQUESTS[action])
+        self.run_worker(self._follow(action, asyncio.wrap_future(answer)), exit_on_error=True)
+
+    async def _follow(self, action: str, answer: asyncio.Future[Answer]) -> None:
+        try:
+            told = await asyncio.wait_for(answer, self._within)
+        except (TimeoutError, asyncio.CancelledError):
+            told = Answer(False, f"no answer within {self._within:g} s")
+        finally:
+            self._stopping &= action != STOP
+        self._say(view.answer_text(action, told), "good" if told.accepted else "bad")
+
+    def _say(self, text: str, mood: str) -> None:
+        self._log.append([(time.strftime("%H:%M:%S  "), "dim"), (text, mood)])
+        self.look()
+
+
+def _titled(widget: Static, title: str) -> Static:
+    widget.border_title = title
+    return widget
+
+
+def _hint(card: tuple[str, str, str]) -> view.Line:
+    keys, action, _ = card
+    # A hint is never broken at the end of a line.
+    return [(keys, "strong"), (f"\u00a0{action}", "dim"), ("  ", "")]
