@@ -32,8 +32,8 @@ TILES = ("phase", "mode", "drives", "episode")
 class ConsoleApp(App[None]):
     """Shows the newest status and turns keys into requests.
 
-    Keys are taken here alone, whatever screen is shown, and a stop is sent before anything else is looked at. tests_keys:
-    the key test comes first.
+    Keys are taken here alone, whatever screen is shown, and a stop is sent before anything else is looked at.
+    tests_keys: the key test comes first. within: seconds to wait for an answer.
     """
 
     CSS = CSS
