@@ -68,7 +68,7 @@ class ConsoleApp(App[None]):
             yield _titled(Static(id="session", classes="panel fact"), "session")
             yield _titled(Static(id="learning", classes="panel fact"), "learning and arm")
         yield _titled(Static(id="warnings", classes="panel fact"), "warnings")
-        yield _titled(Static(id="presses", classes="panel"), "presses")
+        yield _titled(Static(id="presses", classes="panel"), "presses, newest first")
         yield Static(id="keys")
 
     def on_mount(self) -> None:
@@ -77,7 +77,6 @@ class ConsoleApp(App[None]):
         if self._leaving:
             self.exit()
         self.set_interval(REFRESH, self.look)
-        self._show("keys", [[part for card in self.keys.card for part in _hint(card)]])
         if self.test is not None:
             self.push_screen(KeyTestScreen(self.keys, self.test))
         self.look()
@@ -104,7 +103,9 @@ class ConsoleApp(App[None]):
         self.screen_stack[0].set_class(old, "old")
         age = "no status yet" if received is None else f"status {received.age:.1f} s old"
         self._show("title", [[(f"rlt_ros console  {self._client.where}  ", "strong"), (age, "bad" if old else "dim")]])
-        self._show("presses", list(self._log) or [[("none yet", "dim")]])
+        # A long answer takes two lines; the newest stands where nothing pushes it out of the frame.
+        self._show("presses", list(self._log)[::-1] or [[("none yet", "dim")]])
+        self._show("keys", view.hints(self.keys.card, self.size.width - 2))
         if received is None:
             return
         status = received.status
@@ -181,9 +182,3 @@ class ConsoleApp(App[None]):
 def _titled(widget: Static, title: str) -> Static:
     widget.border_title = title
     return widget
-
-
-def _hint(card: tuple[str, str, str]) -> view.Line:
-    keys, action, _ = card
-    # A hint is never broken at the end of a line.
-    return [(keys, "strong"), (f"\u00a0{action}", "dim"), ("  ", "")]

@@ -27,8 +27,8 @@ Screen.old .tile, Screen.old .fact { opacity: 50%; }
 #panels { height: 8; }
 .panel { border: round $foreground 40%; border-title-color: $foreground; padding: 0 1; }
 #session, #learning { width: 1fr; height: 8; }
-#warnings { height: auto; min-height: 3; max-height: 6; }
-#presses { height: 6; }
+#warnings { height: auto; min-height: 3; max-height: 5; }
+#presses { height: 1fr; min-height: 3; max-height: 6; }
 #keys { dock: bottom; height: auto; padding: 0 1; }
 #card { border: round $primary; padding: 0 2; width: 64; height: auto; max-height: 100%; }
 KeyTestScreen, HelpScreen { align: center middle; }

@@ -94,6 +94,17 @@ def learning(status: OperatorStatus) -> list[Line]:
     ]
 
 
+def hints(card: list[tuple[str, str, str]], width: int) -> list[Line]:
+    """Keys and actions in lines of at most `width` characters, none broken."""
+    lines: list[Line] = [[]]
+    for keys, action, _ in card:
+        used = sum(len(text) for text, _ in lines[-1])
+        if used and used + len(keys) + len(action) + 1 > width:
+            lines.append([])
+        lines[-1] += [(keys, "strong"), (f" {action}  ", "dim")]
+    return lines
+
+
 def warnings(status: OperatorStatus) -> list[Line]:
     """Why the arm holds, then what else the operator should know, one line each."""
     reason = [[(f"the arm holds: {status.hold_reason}", "bad" if status.recovery else "warn")]]

@@ -95,7 +95,13 @@ def test_the_status_is_shown() -> None:
 
 def test_everything_fits_into_80_by_24() -> None:
     async def scene(stage: Stage) -> None:
+        stage.client.age = 3.2
+        stage.client.change(hold_reason="recovery: " + "why " * 30, warnings=("w " * 60, "v " * 60))
         await stage.shows("keys", "quit")
+        await stage.shows("banner", "NO WORD")
+        await stage.shows("warnings", "why why")
+        await stage.press("b")
+        await stage.shows("presses", "begin: done")
         for name in ("title", "tiles", "panels", "warnings", "presses", "keys"):
             region = stage.app.screen.query_one(f"#{name}").region
             assert region.height > 0 and region.bottom <= 24 and region.right <= 80, (name, region)
