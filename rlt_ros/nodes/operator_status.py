@@ -27,32 +27,30 @@ class StatusPublisher:
     """Feeds a board and publishes what it makes of it. warnings: of the node, asked for at every status."""
 
     def __init__(self, node: TeleopNode, board: StatusBoard, warnings: Callable[[], list[str]]) -> None:
-        self._node, self._board, self._warnings = node, board, warnings
+        self._node, self.board, self._warnings = node, board, warnings
         self._sent: tuple[object, ...] = ()
         self._publisher = node.create_publisher(msg.OperatorStatus, "operator_status", qos.LATCHED)
         self._robot_mode = f"{node.get_namespace()}/executor: {ROBOT_MODE}".lstrip("/")
-        node.listen(msg.ActorStats, "actor_stats", board.actor.take, qos.STATS)
-        node.listen(msg.LearnerStats, "learner_stats", board.learner.take, qos.STATS)
         node.listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATS)
         node.every(PERIOD, lambda: self._publish(always=True))
 
     def executed(self, step: ExecutedStep) -> None:
         """An executed step has come."""
-        self._board.executed(step)
+        self.board.executed(step)
         self._publish()
 
     def said(self, word: Word) -> None:
         """The word for an observation has been given."""
-        self._board.said(word.mode, word.events)
+        self.board.said(word.mode, word.events)
         self._publish()
 
     def answered(self, request: Request, answer: Answer) -> None:
         """A request was answered."""
-        self._board.answered(request, answer, self._now())
+        self.board.answered(request, answer, self._now())
         self._publish()
 
     def _publish(self, always: bool = False) -> None:
-        status = self._board.status(self._now(), self._node.links.values(), self._warnings())
+        status = self.board.status(self._now(), self._node.links.values(), self._warnings())
         if always or status.at_once != self._sent:
             self._sent = status.at_once
             self._publisher.publish(operator_status_to_message(status))
@@ -60,7 +58,7 @@ class StatusPublisher:
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name == self._robot_mode:
-                self._board.robot_mode = status.message
+                self.board.robot_mode = status.message
 
     def _now(self) -> int:
         return self._node.get_clock().now().nanoseconds

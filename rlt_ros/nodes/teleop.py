@@ -126,9 +126,11 @@ class TeleopNode(BaseNode):
 
     def _on_actor_stats(self, message: msg.ActorStats) -> None:
         self.actor = message
+        self._status.board.actor.take(message)
 
     def _on_learner_stats(self, message: msg.LearnerStats) -> None:
         self.learner = message
+        self._status.board.learner.take(message)
 
     def _on_link_stats(self, message: msg.LinkStats) -> None:
         self.links[message.node] = message

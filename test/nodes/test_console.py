@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 pytest.importorskip("pyte")
 pytest.importorskip("textual")
@@ -42,6 +43,7 @@ class Scene:
         self._observations = node.create_publisher(msg.Observation, f"{SPACE}/observation", qos.STEP)
         self._steps = node.create_publisher(msg.ExecutedStep, f"{SPACE}/executed_step", qos.EXECUTED)
         self._learner = node.create_publisher(msg.LearnerStats, f"{SPACE}/learner_stats", qos.STATS)
+        self._diagnostics = node.create_publisher(DiagnosticArray, "/diagnostics", qos.STATS)
         self.id, self.episode, self._due = 0, 0, time.monotonic()
         self.goes = True
         self.teleop: subprocess.Popen | None = None
@@ -79,6 +81,8 @@ class Scene:
             sent=still, phase_id=phase_id, reset_done=done,
         ))  # fmt: skip
         self.episode += done
+        status = DiagnosticStatus(name=f"{SPACE[1:]}/executor: robot mode", message="MOVE")
+        self._diagnostics.publish(DiagnosticArray(header=stamp, status=[status]))
         reason = "212 of 512 rows"
         self._learner.publish(msg.LearnerStats(header=stamp, rows=212, critic_updates=40, gate_reason=reason))
 
@@ -131,6 +135,7 @@ def test_keys_change_the_mode_on_the_topic_and_the_answers_are_shown(scene: Scen
     wait(lambda: scene.mode.phase == Phase.CRITICAL, "the critical phase")
     wait(lambda: "(the gate is closed: 212 of 512 rows)" in view.text, "the note about the gate")
     wait(lambda: "closed: 212 of 512 rows" in view.text and "CRITICAL 1" in view.text, "the gate")
+    wait(lambda: "MOVE" in view.text, "the mode of the robot")
     view.press("h")
     wait(lambda: scene.mode.mode == Mode.HUMAN, "the person's turn")
     view.press("p")
@@ -176,6 +181,18 @@ def test_a_signal_gives_the_terminal_back(scene: Scene, number: signal.Signals) 
     assert view.attributes == view.before
     assert view.written.rindex(b"\x1b[?1049l") > view.written.rindex(b"\x1b[?1049h"), "the first screen is back"
     assert view.written.rindex(b"\x1b[?25h") > view.written.rindex(b"\x1b[?25l"), "the cursor is back"
+
+
+def test_an_exception_gives_the_terminal_back_and_is_told(scene: Scene) -> None:
+    code = (
+        "from rlt_ros.operator.app import ConsoleApp; from rlt_ros.nodes.console import main;"
+        "ConsoleApp.look = lambda self: 1 / 0; main()"
+    )
+    view = Terminal([sys.executable, "-c", code], scene.env)
+    scene.terminals.append(view)
+    assert view.end(60.0) == 1
+    assert view.attributes == view.before
+    assert b"ZeroDivisionError" in view.written[view.written.rindex(b"\x1b[?1049l") :]
 
 
 def test_ctrl_c_is_a_key_that_quits(scene: Scene) -> None:

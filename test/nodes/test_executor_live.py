@@ -20,6 +20,7 @@ from rig import Rig
 from rlt_ros import msg
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header
+from rlt_ros.robot.state import RobotMode
 from rlt_ros.types import Mode
 
 BOUND = 0.2
@@ -68,6 +69,13 @@ def test_one_step_per_observation_and_set_points_between_them(started: Callable[
         assert rig.status(part).level == OK, rig.status(part)
     assert rig.value("counts", "vla") and rig.status("scheduling").message
     assert float(rig.value("set-points", "jitter_p99_ms")) < 20.0
+
+
+def test_the_mode_of_the_robot_is_said_once_a_second(started: Callable[..., Rig]) -> None:
+    rig = started()
+    rig.until(lambda: rig.status("robot mode") is not None and rig.status("robot mode").message == "MOVE", "its mode")
+    rig.changes["mode"] = int(RobotMode.REFLEX)
+    rig.until(lambda: rig.status("robot mode").message == "REFLEX", "the reflex")
 
 
 LOST = {
