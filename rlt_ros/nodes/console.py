@@ -58,7 +58,8 @@ class RosClient:
         label = request in LABEL_REQUESTS
         client = self._label if label else self._mode
         if not client.service_is_ready():
-            answer.set_result(Answer(False, f"nobody answers {client.srv_name}: is teleop running?"))
+            name = self._node.resolve_service_name(client.srv_name)
+            answer.set_result(Answer(False, f"nobody answers {name}: is teleop running?"))
             return answer
         codes = LABEL_REQUESTS if label else MODE_REQUESTS
         call = client.srv_type.Request(**{"label" if label else "mode": codes.index(request)})

@@ -53,6 +53,7 @@ class ConsoleApp(App[None]):
         self._debounce = Debounce(clock=clock)
         self._opened = clock()
         self._log: deque[view.Line] = deque(maxlen=4)
+        self._shown: dict[str, list[view.Line]] = {}
         self._stopping = self._leaving = False
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self.test = KeyTest(keys) if tests_keys else None
@@ -98,10 +99,10 @@ class ConsoleApp(App[None]):
         alarm = silence(received, self._client.where, waited)
         banner = self._widget("banner")
         banner.display = bool(alarm)
-        banner.update(alarm)
+        self._show("banner", [[(alarm, "")]])
         old = received is None or received.age > STALE
         self.screen_stack[0].set_class(old, "old")
-        age = "no status yet" if received is None else f"status {received.age:.1f} s old"
+        age = "no status yet" if received is None else f"status {received.age:.1f} s old" if old else "up to date"
         self._show("title", [[(f"rlt_ros console  {self._client.where}  ", "strong"), (age, "bad" if old else "dim")]])
         # A long answer takes two lines; the newest stands where nothing pushes it out of the frame.
         self._show("presses", list(self._log)[::-1] or [[("none yet", "dim")]])
@@ -117,7 +118,10 @@ class ConsoleApp(App[None]):
         self._widget("presses").border_subtitle = view.last_answer(status)
 
     def _show(self, name: str, lines: list[view.Line]) -> None:
-        self._widget(name).update(Content("\n").join(paint(line) for line in lines))
+        # What has not changed is not sent again: the line over ssh may be thin.
+        if self._shown.get(name) != lines:
+            self._shown[name] = lines
+            self._widget(name).update(Content("\n").join(paint(line) for line in lines))
 
     def _widget(self, name: str) -> Static:
         return self.screen_stack[0].query_one(f"#{name}", Static)

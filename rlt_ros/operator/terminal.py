@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -61,8 +62,8 @@ def borrowed() -> Iterator[None]:
 
 
 def close_on_signal(close: Callable[[], None]) -> None:
-    """Call `close` at SIGINT, SIGTERM or SIGHUP; a view that has not closed `PATIENCE` seconds later is left behind,
-    with the terminal as it is now. `close` is called where the main thread happens to be.
+    """Call `close` at SIGINT, SIGTERM, SIGHUP and when the terminal is gone, from whatever thread; a view that has not
+    closed `PATIENCE` seconds later is left behind, with the terminal as it is now.
     """
     terminal = sys.__stdin__.fileno()
     attributes = termios.tcgetattr(terminal)
@@ -80,5 +81,13 @@ def close_on_signal(close: Callable[[], None]) -> None:
         timer.start()
         close()
 
+    def watch() -> None:
+        # A hang-up is not always followed by a signal: the shell between may keep it to itself.
+        poller = select.poll()
+        poller.register(terminal, 0)
+        poller.poll()
+        handle(signal.SIGHUP, None)
+
     for number in SIGNALS:
         signal.signal(number, handle)
+    threading.Thread(target=watch, name="hang-up", daemon=True).start()

@@ -116,7 +116,7 @@ def answer_text(action: str, answer: Answer) -> str:
     """An answer in the words of the keys: `RL refused: the gate is closed: 212 of 512 rows`."""
     name = action.upper() if action in ("vla", "rl") else action
     text = answer.message
-    for said in (REQUESTS[action].value, name):
+    for said in (f"mode_{action}", action, name):
         text = text.removeprefix(f"{said}: ")
     return f"{name}: {text}" if answer.accepted else f"{name} refused: {text}"
 
@@ -125,15 +125,15 @@ def last_answer(status: OperatorStatus) -> str:
     """The last answer that teleop gave, to whomever; empty before the first."""
     if not status.answers:
         return ""
-    action = next(name for name, request in REQUESTS.items() if request == status.request)
+    action = next((name for name, request in REQUESTS.items() if request == status.request), status.request)
     ago = duration(max(0.0, (status.stamp - status.answer_stamp) / 1e9))
     return f"{ago} ago to anyone: {answer_text(action, Answer(status.accepted, status.answer))}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people: 4.2 s, 3 min 10 s, 2 h 5 min."""
+    """Seconds for people: 4.2 s, 42 s, 3 min 10 s, 2 h 5 min."""
     if seconds < 60.0:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} s" if seconds < 10.0 else f"{int(seconds)} s"
     minutes, rest = divmod(int(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"

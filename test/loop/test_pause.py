@@ -57,7 +57,7 @@ def test_a_pause_lets_the_episode_end_and_keeps_the_next_one_back() -> None:
     assert run.step().phase is Phase.APPROACH
     assert not run.machine.paused
     run.step(Request.BEGIN)
-    assert run.step(Request.SUCCESS, count=2).phase is Phase.APPROACH, "without a pause the next episode follows"
+    assert run.step(Request.SUCCESS, count=3).phase is Phase.APPROACH, "without a pause the next episode follows"
 
 
 def test_next_takes_back_a_pause_that_has_not_begun() -> None:
@@ -66,7 +66,7 @@ def test_next_takes_back_a_pause_that_has_not_begun() -> None:
     run.step(Request.BEGIN, Request.PAUSE)
     assert run.machine.request(Request.NEXT).message == "no pause after this episode"
     assert run.step().phase is Phase.CRITICAL
-    assert run.step(Request.FAILURE, count=2).phase is Phase.APPROACH
+    assert run.step(Request.FAILURE, count=3).phase is Phase.APPROACH
 
 
 def test_next_goes_on_after_a_stop() -> None:

@@ -70,7 +70,8 @@ class Scene:
         word = self.mode
         self.id += 1
         stamp = header(time.time_ns())
-        done = word is not None and word.mode == Mode.RESET
+        # The word that ends a reset may be older than the reset itself.
+        done = word is not None and word.mode == Mode.RESET and word.episode == self.episode
         self._observations.publish(msg.Observation(header=stamp, id=self.id, episode=self.episode, step=self.id))
         drivers = {Mode.VLA: Driver.VLA, Mode.HUMAN: Driver.HUMAN, Mode.RESET: Driver.RESET}
         driver = Driver.HOLD if word is None else drivers.get(Mode(word.mode), Driver.HOLD)

@@ -194,7 +194,7 @@ def test_a_silent_teleop_is_said_with_its_age_and_the_end_of_it() -> None:
         await stage.shows("banner", "NO WORD FROM TELEOP for 3.2 s")
         assert stage.app.screen.query_one("#banner").display
         stage.client.age = 0.1
-        await stage.shows("title", "status 0.1 s old")
+        await stage.shows("title", "up to date")
         assert not stage.app.screen.query_one("#banner").display
 
     play(scene)
