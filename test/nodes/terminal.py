@@ -74,7 +74,8 @@ class Terminal:
     def end(self, timeout: float = 20.0) -> int:
         """Wait for the program to end; its exit code."""
         self.until(lambda: self.process.poll() is not None, "the end of the program", timeout)
-        self.read(0.2)
+        while select.select([self._ours], [], [], 0.0)[0]:
+            self.read()
         return self.process.returncode
 
     def hang_up(self) -> int:

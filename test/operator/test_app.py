@@ -134,8 +134,8 @@ def test_no_answer_is_said_and_the_view_goes_on_meanwhile() -> None:
     async def scene(stage: Stage) -> None:
         del stage.client.answers[Request.BEGIN]
         await stage.press("b", "v")
-        await stage.shows("presses", "vla: done")
-        await stage.shows("presses", "begin refused: no answer within 0.3 s")
+        await stage.shows("presses", "VLA: done")
+        await stage.shows("presses", "begin: NO ANSWER within 0.3 s")
 
     play(scene, within=0.3)
 
