@@ -24,6 +24,8 @@ from rlt_ros.operator.style import CSS, paint
 
 ANSWER_WITHIN = 2.0
 """s to wait for an answer."""
+STOP_AGAIN = 0.1
+"""s between two stops that are sent while the key is held."""
 REFRESH = 0.1
 """s between two looks at the newest status."""
 TILES = ("phase", "mode", "drives", "episode")
@@ -54,7 +56,7 @@ class ConsoleApp(App[None]):
         self._opened = clock()
         self._log: deque[view.Line] = deque(maxlen=4)
         self._shown: dict[str, list[view.Line]] = {}
-        self._stopping = self._leaving = False
+        self._stopped, self._leaving = float("-inf"), False
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self.test = KeyTest(keys) if tests_keys else None
 
@@ -162,10 +164,11 @@ class ConsoleApp(App[None]):
             self._say(text, "dim")
 
     def _ask(self, action: str) -> None:
-        # A stop that is on its way is as good as a second one; a held key would fill the way.
-        if action == STOP and self._stopping:
+        # A held key would fill the way; one that is pressed again and again is sent again, answered or not.
+        if action == STOP and self._clock() - self._stopped < STOP_AGAIN:
             return
-        self._stopping |= action == STOP
+        if action == STOP:
+            self._stopped = self._clock()
         answer = self._client.press(REQUESTS[action])
         self.run_worker(self._follow(action, asyncio.wrap_future(answer)), exit_on_error=True)
 
@@ -175,8 +178,6 @@ class ConsoleApp(App[None]):
         except asyncio.TimeoutError:  # noqa: UP041 - not the same in Python 3.10
             self._say(f"{action}: NO ANSWER within {self._within:g} s", "bad")
             return
-        finally:
-            self._stopping &= action != STOP
         self._say(view.answer_text(action, told), "good" if told.accepted else "bad")
 
     def _say(self, text: str, mood: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
-from operator_parts import PRESET, MemoryClient
+from operator_parts import PRESET, Clock, MemoryClient
 from textual.events import Paste
 
 from rlt_ros.loop.requests import Answer, Request
@@ -149,17 +149,19 @@ def test_a_held_key_asks_once_and_says_so() -> None:
     play(scene)
 
 
-def test_a_held_stop_key_is_sent_again_as_soon_as_it_was_answered() -> None:
+def test_stop_is_sent_again_while_its_key_is_held_whether_answered_or_not() -> None:
+    clock = Clock()
+
     async def scene(stage: Stage) -> None:
-        await stage.press("space")
-        await stage.shows("presses", "stop: done")
+        del stage.client.answers[Request.MODE_HOLD]
+        await stage.press("space", "space", "space")
+        assert stage.client.pressed == [Request.MODE_HOLD]
+        clock.now += 0.11
         await stage.press("space")
         assert stage.client.pressed == [Request.MODE_HOLD] * 2
-        del stage.client.answers[Request.MODE_HOLD]
-        await stage.press("space", "space")
-        assert stage.client.pressed == [Request.MODE_HOLD] * 3
+        await stage.shows("presses", "stop: NO ANSWER within 0.3 s")
 
-    play(scene)
+    play(scene, within=0.3, clock=clock)
 
 
 def test_the_key_test_sends_nothing_but_stop() -> None:
