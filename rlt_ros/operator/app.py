@@ -55,6 +55,7 @@ class ConsoleApp(App[None]):
         self._debounce = Debounce(clock=clock)
         self._opened = clock()
         self._log: deque[view.Line] = deque(maxlen=4)
+        self._parts: dict[str, Static] = {}
         self._shown: dict[str, list[view.Line]] = {}
         self._stopped, self._leaving = float("-inf"), False
         self._loop_here: asyncio.AbstractEventLoop | None = None
@@ -62,17 +63,22 @@ class ConsoleApp(App[None]):
 
     def compose(self) -> ComposeResult:
         """The screen from top to bottom."""
-        yield Static(id="title")
-        yield Static(id="banner")
+        yield self._part("title")
+        yield self._part("banner")
         with Horizontal(id="tiles"):
             for name in TILES:
-                yield _titled(Static(id=name, classes="tile"), name)
+                yield self._part(name, name, "tile")
         with Horizontal(id="panels"):
-            yield _titled(Static(id="session", classes="panel fact"), "session")
-            yield _titled(Static(id="learning", classes="panel fact"), "learning and arm")
-        yield _titled(Static(id="warnings", classes="panel fact"), "warnings")
-        yield _titled(Static(id="presses", classes="panel"), "presses, newest first")
-        yield Static(id="keys")
+            yield self._part("session", "session", "panel fact")
+            yield self._part("learning", "learning and arm", "panel fact")
+        yield self._part("warnings", "warnings", "panel fact")
+        yield self._part("presses", "presses, newest first", "panel")
+        yield self._part("keys")
+
+    def _part(self, name: str, title: str = "", classes: str = "") -> Static:
+        part = self._parts[name] = Static(id=name, classes=classes)
+        part.border_title = title
+        return part
 
     def on_mount(self) -> None:
         """Begin to look."""
@@ -94,13 +100,12 @@ class ConsoleApp(App[None]):
 
     def look(self) -> None:
         """Show the newest status."""
-        if not self.screen_stack or not self.screen_stack[0].children:
-            return  # the view is being closed
+        if not all(part.is_attached for part in self._parts.values()):
+            return  # the view is being closed, part by part
         received = self._client.newest()
         waited = self._clock() - self._opened
         alarm = silence(received, self._client.where, waited)
-        banner = self._widget("banner")
-        banner.display = bool(alarm)
+        self._parts["banner"].display = bool(alarm)
         self._show("banner", [[(alarm, "")]])
         old = received is None or received.age > STALE
         self.screen_stack[0].set_class(old, "old")
@@ -117,16 +122,13 @@ class ConsoleApp(App[None]):
         self._show("session", view.session(status))
         self._show("learning", view.learning(status))
         self._show("warnings", view.warnings(status))
-        self._widget("presses").border_subtitle = view.last_answer(status)
+        self._parts["presses"].border_subtitle = view.last_answer(status)
 
     def _show(self, name: str, lines: list[view.Line]) -> None:
         # What has not changed is not sent again: the line over ssh may be thin.
         if self._shown.get(name) != lines:
             self._shown[name] = lines
-            self._widget(name).update(Content("\n").join(paint(line) for line in lines))
-
-    def _widget(self, name: str) -> Static:
-        return self.screen_stack[0].query_one(f"#{name}", Static)
+            self._parts[name].update(Content("\n").join(paint(line) for line in lines))
 
     # keys
 
@@ -183,8 +185,3 @@ class ConsoleApp(App[None]):
     def _say(self, text: str, mood: str) -> None:
         self._log.append([(time.strftime("%H:%M:%S  "), "dim"), (text, mood)])
         self.look()
-
-
-def _titled(widget: Static, title: str) -> Static:
-    widget.border_title = title
-    return widget

@@ -220,6 +220,16 @@ def test_quit_closes_the_view_and_asks_for_nothing(key: str) -> None:
     play(scene)
 
 
+def test_a_look_at_a_view_that_is_being_closed_does_nothing() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.app.screen.query_one("#banner").remove()
+        stage.app.look()
+        stage.client.change(episode=99)
+        stage.app.look()
+
+    play(scene)
+
+
 def test_text_that_is_pasted_presses_nothing() -> None:
     """Field report B39."""
 
