@@ -10,7 +10,8 @@ from typing import Any
 from rlt_ros.data.images import square
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.config import LoopConfig
-from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
+from rlt_ros.loop.executor import ChunkExecutor, StepResult
+from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.outbox import Outbox
 from rlt_ros.loop.parts import Parts
 from rlt_ros.loop.phase import PhaseMachine
