@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,13 +53,13 @@ def test_what_keeps_the_other_machine_from_being_found_is_said(monkeypatch, tmp_
     plugged = links(tmp_path, lo="unknown", eth0="up")
     for name in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_LOCALHOST_ONLY"):
         monkeypatch.delenv(name, raising=False)
-    here = frozenset({"features", "learner"})
+    said = partial(split_notice, frozenset({"features", "learner"}), plugged)
     assert split_notice(ALL_NODES) == split_notice(ALL_NODES | {"sim"}) == ""
-    assert split_notice(here, plugged) == "here: features, learner; on other machines: actor, executor, observation, teleop"
+    assert said() == "here: features, learner; on other machines: actor, executor, observation, teleop"
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    assert split_notice(here, plugged).endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST: only this machine's nodes are found")
+    assert said().endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST: only this machine's nodes are found")
     monkeypatch.setenv("ROS_STATIC_PEERS", "192.168.1.2")
-    assert "found" not in split_notice(here, plugged)
+    assert "found" not in said()
 
 
 def test_a_machine_without_a_link_is_warned_that_nobody_will_find_it(tmp_path: Path):
