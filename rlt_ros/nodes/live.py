@@ -116,7 +116,7 @@ class Live:
         if state is not None:
             self.dogs.feed("state", now)
         said = self.dogs.watch(now, idle)
-        if said["state"] and why:
+        if state is None:  # too old to command the arm by, and so for steps that say what was commanded
             said["state"] = f"state: {why}"
         clock = self._clock.look(self._arm.now(), now)
         self._clocks += bool(clock)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from fault_cells import EDGE, LIMIT, Outcome
+from fault_cells import EDGE, Outcome
+from fault_watch import LIMIT
 
 from rlt_ros.types import Transition
 

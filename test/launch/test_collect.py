@@ -203,7 +203,7 @@ def test_a_person_at_the_arm_in_real_time_goes_back_by_hand(
         driven = episode.arrays["driver"] == msg.ExecutedStep.HUMAN
         assert len(episode) >= 14 and driven.sum() >= 5
         assert np.median(episode.arrays["action"][driven, 2]) == pytest.approx(UPWARDS, abs=1e-3)
-        assert np.abs(np.diff(episode.arrays["stamp"]) - 50_000_000).max() > 0, "raw stamps, not the grid's"
+        assert (np.diff(episode.arrays["stamp"]) > 0).all(), "the observations' own stamps [ns]"
         [first, *_] = episode.pictures("observation.images.front")
         assert first.shape == (128, 128, 3)
 

@@ -41,6 +41,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Iter
 
 def settle(running: Session) -> None:
     """Wait for the rows of the last phase: sent again after some seconds if their learner was away."""
+    if running.graph.process.poll() is not None:
+        return
     settled = running.watch.now + 5.0
     running.watch.wait(lambda: running.watch.now > settled, 120, "the last rows")
 
@@ -57,7 +59,7 @@ def look_at_rows(running: Session, run: Path, killed: dict[str, Killed]) -> None
 
 def end_with_the_robot(running: Session) -> Killed:
     """Without the simulated robot there is no run; what was recorded stays."""
-    watch, outcome = running.running(), Killed("sim")
+    watch, outcome = running.running(), Killed(node="sim")
     outcome.start = watch.now
     running.graph.node("sim").send_signal(signal.SIGKILL)
     assert running.graph.end() == 1
