@@ -85,7 +85,7 @@ class InProcess:
         self.conductor = Conductor(PhaseMachine(_always), self.session)
         self.executor = ChunkExecutor(parts.robot, parts.chunk, refuses=parts.world.refuses)
         self.policy = ChunkPolicy(parts.chunk, self.config.sigma, self.config.noise_hold, config.seed)
-        self.windows = WindowAssembler(parts.chunk, self.config)
+        self.windows = WindowAssembler(parts.chunk, self.config, 1.0 / parts.robot.control_rate)
         self.outbox = Outbox(stream, bound=1)
         self.trainer = Trainer(parts.learner, background, on_slice=self._on_slice, on_spent=self._on_spent)
         self._background, self._batch, self._learned = background, batch, False

@@ -62,7 +62,7 @@ class ActorNode(ManagedNode):
         self._policy = ChunkPolicy(contract.chunk, self._config.sigma, self._config.noise_hold, self._seed)
         ahead = None if self.lockstep else DecisionsAhead(contract.chunk, self._lead)
         self._decisions = ahead or Decisions(self._config.stride)
-        self._windows = WindowAssembler(contract.chunk, self._config)
+        self._windows = WindowAssembler(contract.chunk, self._config, 1.0 / contract.control_rate)
         self._closer = PhaseCloser(self._windows)
         stream = stream_of(self.get_namespace().strip("/"), uuid.uuid4().hex)
         self._outbox = Outbox(stream, self._bound)

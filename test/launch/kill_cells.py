@@ -10,6 +10,7 @@ from fault_cells import Matrix
 from fault_session import Session
 from fault_watch import DRIVEN, Measured
 
+from rlt_ros.msg import ExecutedStep
 from rlt_ros.srv import LabelEpisode
 from rlt_ros.types import Transition
 
@@ -57,6 +58,9 @@ def kill(session: Session, name: str, seconds: float = 120.0) -> Killed:
     driven = [s.at for s in watch.steps if s.at > outcome.start + 0.5 and s.driver in DRIVEN]
     outcome.end = min(driven, default=watch.now)
     outcome.recovered = outcome.end - outcome.start if driven else None
+    # A reset before it is no answer to the kill.
+    held = [s.at for s in watch.steps if outcome.start < s.at < outcome.end and s.driver == ExecutedStep.HOLD]
+    outcome.end = max(held, default=outcome.end)
     outcome.judge(session.watch, outcome.end)
     return outcome
 

@@ -119,10 +119,13 @@ def test_collector_and_bag_of_a_run_tell_the_same_story(collect: Start, listener
     bag = write_bag({topic: listener.received[topic] for topic in OWN_TOPICS}, tmp_path / "bag")
     assert main(["bag-to-lerobot", str(bag), str(tmp_path / "from_bag")]) == 0
     recorded = {int(episode.arrays["stamp"][0]): episode for episode in DatasetReader(tmp_path / "demos")}
-    converted = list(DatasetReader(tmp_path / "from_bag"))
-    assert len(converted) >= 2
-    for episode in converted:
-        same(recorded[int(episode.arrays["stamp"][0])], episode)
+    converted = {int(episode.arrays["stamp"][0]): episode for episode in DatasetReader(tmp_path / "from_bag")}
+    shared = recorded.keys() & converted.keys()
+    assert len(shared) >= 2
+    # Ctrl-C may come between a label and what the collector makes of it.
+    assert converted.keys() - shared <= {max(converted)}
+    for stamp in shared:
+        same(recorded[stamp], converted[stamp])
 
 
 def test_discarded_and_interrupted_demonstrations_leave_nothing_and_recording_can_be_resumed(
