@@ -29,6 +29,7 @@ from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.witness import with_lease
 from rlt_ros.rl.weights import load_policy
 from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyMode, Transition, TransitionAck, stream_of
@@ -66,7 +67,7 @@ class ActorNode(ManagedNode):
         self._closer = PhaseCloser(self._windows)
         stream = stream_of(self.get_namespace().strip("/"), uuid.uuid4().hex)
         self._outbox = Outbox(stream, self._bound)
-        self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)
+        self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", with_lease(qos.COMMAND))
         self._transitions = self.create_publisher(msg.Transition, "transition", qos.TRANSITIONS)
         self._requests = self.create_publisher(msg.FeaturesRequest, "features_request", qos.STEP)
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)

@@ -31,6 +31,7 @@ from rlt_ros.nodes.reset_client import ResetClient
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.side import Side
+from rlt_ros.nodes.witness import Witness
 from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.sections import one_of
@@ -84,6 +85,10 @@ class ExecutorNode(ManagedNode):
         self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
         self._diagnostics = Diagnostics(self, config.name)
         if not self.lockstep:
+            self._witnesses = (
+                Witness(self, "features", msg.Features, "features", qos.STEP),
+                Witness(self, "actor", msg.ActionChunk, "action_chunk", qos.COMMAND),
+            )
             self._live = Live(self, config, self._core, self._limits, self._config, self._diagnostics)
         self._connect_robot()
         self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
@@ -241,6 +246,10 @@ class ExecutorNode(ManagedNode):
         """
         count = self._commands.publishers()
         return "" if count == 1 else f"publishers: {self._commands.topic} has {count}, this node must be the only one"
+
+    def gone(self) -> str:
+        """Nodes behind the policies that do not run any more."""
+        return "; ".join(filter(None, (witness.gone for witness in self._witnesses)))
 
     def silent_topics(self) -> list[str]:
         """Topics of the robot's state that nobody publishes on."""

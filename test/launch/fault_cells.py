@@ -29,7 +29,7 @@ class Cell:
     which it shows: when the first message that it concerns was due. holds: the arm must stand until it is over. moved:
     the fault itself moves the arm. slow: s that the error_recovery action takes. notice: s that it may take to be
     noticed where the arm stands by itself. afterwards: the operator calls `recover` when the fault is over. jumps: only
-    its beginning and its end are faults, each of which must make the arm hold for a step.
+    its beginning and its end are faults, over neither of which a row may go.
     """
 
     kind: str
