@@ -195,10 +195,9 @@ def test_a_person_at_the_arm_in_real_time_goes_back_by_hand(
     stick(graph, UPWARDS)
     graph.wait_for(lambda: listener.spin() and listener.newest("/rlt/policy_mode"), 120, "the operator's word")
     assert "no episode is under way" in person.label(BEGIN).message
-    demonstrate(graph, listener, person, DISCARD)
-    for _ in range(8):  # on a machine under load a control step may be missed, and the demonstration refused
-        if saved(graph) < 2:
-            demonstrate(graph, listener, person, SUCCESS)
+    # While nodes still look for each other, or under load, a control step may be missed, and the demonstration refused.
+    until(lambda: "not kept (discard)" in graph.text, lambda: demonstrate(graph, listener, person, DISCARD))
+    until(lambda: saved(graph) == 2, lambda: demonstrate(graph, listener, person, SUCCESS))
     assert graph.end(60) == 0
     assert "saved 2 demonstrations" in graph.text and "discarded 1, " in graph.text
     for episode in DatasetReader(tmp_path / "demos"):
@@ -220,6 +219,15 @@ def demonstrate(graph: Graph, listener: Listener, person: Person, label: int) ->
     assert person.label(label).success
     done = lambda: re.findall(r"demonstration \d+ (saved|refused|not kept)", graph.text)  # noqa: E731
     wait_until(lambda: listener.spin() and len(done()) > settled)
+
+
+def until(what: Callable[[], bool], attempt: Callable[[], None], attempts: int = 8) -> None:
+    """Try until a condition holds."""
+    for _ in range(attempts):
+        if what():
+            return
+        attempt()
+    assert what()
 
 
 def wait_until(what: Callable[[], bool], timeout: float = 30.0) -> None:
