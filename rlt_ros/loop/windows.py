@@ -61,7 +61,7 @@ class WindowAssembler:
     With `store_from` "approach" the steps since the reset are the phase's first ones. Without `short_windows` windows
     have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward. With `outcome_seen`
     terminated windows name the observation that followed. period: s between control steps; where observations failed to
-    come the arm held for longer than a step says, so no window spans that.
+    come the arm held for longer than a step says, so no window spans that, nor a clock that was set.
     """
 
     def __init__(self, chunk: int, config: LoopConfig | None = None, period: float = 0.05) -> None:
@@ -188,8 +188,8 @@ class WindowAssembler:
         first = part[0]
         expected = [(first.episode, first.observation_id + i, first.step + i) for i in range(len(part))]
         contiguous = [(step.episode, step.observation_id, step.step) for step in part] == expected
-        longest = max(np.diff([step.stamp for step in part] + [end_stamp]))
-        whole = contiguous and end == part[-1].observation_id + 1 and longest <= self._longest
+        times = np.diff([step.stamp for step in part] + [end_stamp])  # below 0 where the clock was set back
+        whole = contiguous and end == part[-1].observation_id + 1 and 0 <= times.min() and times.max() <= self._longest
         return "" if whole else "gap"
 
     def _starts(self, steps: int) -> range:

@@ -80,7 +80,7 @@ class ActorNode(ManagedNode):
         self.listen(msg.Features, "features", self._on_features, qos.STEP)
         self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
-        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.STEP)
+        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.EVENTS)
         self.listen(msg.PolicyWeights, "policy_weights", self._on_weights, qos.LATCHED)
         self.listen(msg.TransitionAck, "transition_ack", self._on_ack, qos.STEP)
 

@@ -84,7 +84,8 @@ class TestKill:
 
     def test_what_was_driven_before_is_recorded(self, name: str, outcomes: dict[str, Killed]) -> None:
         outcome = outcomes[name]
-        if name != "actor" and outcome.has_rows:  # the actor alone knew the steps of the phase under way
+        # The actor alone knew the steps of the phase under way, features alone what most of its windows need.
+        if name not in ("actor", "features") and outcome.has_rows:
             assert outcome.rows > 0, outcome.row()
 
 

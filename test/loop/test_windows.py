@@ -220,9 +220,9 @@ def test_two_phases_never_mix() -> None:
         assert ends == {last}
 
 
-@pytest.mark.parametrize(("late", "dropped"), [(2, 0), (3, 5)])
+@pytest.mark.parametrize(("late", "dropped"), [(2, 0), (3, 5), (-200, 5)])
 def test_no_row_spans_a_time_without_observations(late: int, dropped: int) -> None:
-    """Observations failed to come and the arm held meanwhile; ids and steps go on as if nothing had been."""
+    """Observations failed to come and the arm held, or the clock was set: ids and steps go on all the same."""
     phase = steps(20)
     phase = phase[:9] + [replace(s, stamp=s.stamp + late * 50_000_000) for s in phase[9:]]
     assembler = WindowAssembler(10)
