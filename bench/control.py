@@ -39,6 +39,8 @@ PERIOD_MS = 50.0
 GIVE_UP = 240.0
 """s for a graph to get as far as it is measured."""
 POSE = "/franka_robot_state_broadcaster/current_pose"
+PATIENCE = 50
+"""Presses, 0.1 s apart, until one is accepted."""
 UPWARDS = 0.2
 """Deflection of the stick."""
 TRAINING = {"warmup_episodes": 1, "warmup_rows": 20, "batch": 64, "bc_pretrain_updates": 200, "utd": 5000,
@@ -207,19 +209,21 @@ class Person:
 
     def _press(self, client: Any, request: Any) -> int:
         self._tap.wait_for(client.service_is_ready, client.srv_name)
-        pressed = time.time_ns()
-        future = client.call_async(request)
-        self._tap.wait_for(future.done, f"an answer of {client.srv_name}")
-        if not future.result().success:
-            raise RuntimeError(f"{client.srv_name}: {future.result().message}")
-        return pressed
+        for _ in range(PATIENCE):
+            pressed = time.time_ns()
+            future = client.call_async(request)
+            self._tap.wait_for(future.done, f"an answer of {client.srv_name}")
+            if future.result().success:
+                return pressed
+            self._tap.spin(0.1)  # the reset after a label is still under way
+        raise RuntimeError(f"{client.srv_name}: {future.result().message}")
 
 
 def presses(tap: Tap, times: int) -> Iterator[dict[str, object]]:
     """One line for each kind of press, and one for the latency meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         parameters = {"executor": {"nice": -10, "realtime": 5}, "collector": {"nice": 5}}
-        by_hand = {"operator": "person", "reset": "false", "episodes": 0, "out": f"{folder}/demos"}
+        by_hand = {"operator": "person", "episodes": 0, "out": f"{folder}/demos"}
         with Graph("collect.launch.py", Path(folder), parameters, **by_hand):
             tap.forget()
             tap.wait_for(lambda: len(tap.steps) > 20, "steps")
