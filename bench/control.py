@@ -259,13 +259,15 @@ def _round(tap: Tap, person: Person, taken: dict[str, list], number: int) -> Non
 
 def first_change(tap: Tap, pressed: int, moving: bool) -> tuple[float, int]:
     """Milliseconds from a press to the first command that is another one for it: one that moves on, or one that does
-    not any more. And the observations answered meanwhile as if nothing had been pressed."""
+    not any more; a simulated reset sends none, there it is the step that says so. And the observations answered
+    meanwhile as if nothing had been pressed."""
     human = msg.ExecutedStep.HUMAN
-    for (_, before), (t, command) in itertools.pairwise(tap.commands):
-        if t > pressed and (command != before) == moving:
-            unmoved = sum(pressed < s < t and (step.driver == human) != moving for s, step in tap.steps)
-            return (t - pressed) / 1e6, unmoved
-    raise RuntimeError("no command has changed")
+    changes = [t for (_, a), (t, b) in itertools.pairwise(tap.commands) if t > pressed and (a != b) == moving]
+    changes += [t for t, step in tap.steps if t > pressed and step.driver == step.RESET and not moving]
+    if not changes:
+        raise RuntimeError("no command has changed")
+    unmoved = sum(pressed < s < min(changes) and (step.driver == human) != moving for s, step in tap.steps)
+    return (min(changes) - pressed) / 1e6, unmoved
 
 
 def latency(tap: Tap) -> dict[str, object]:
