@@ -160,11 +160,14 @@ def nodes(training: bool, priorities: bool) -> dict[str, dict]:
 
 
 def regularity(tap: Tap) -> dict[str, object]:
-    """Set-points of the grid: each is due a period after the one before."""
+    """Set-points of the grid: each is due a period after the one before, but while the simulated arm is reset."""
     at_once = answers(tap)
-    grid = np.array([t for t, _ in tap.commands if t not in at_once]) / 1e6
-    late = np.abs(np.diff(grid) - 20.0)
-    return {"setpoints": len(grid), "updates_per_s": round(tap.updates, 1), **spread(late, "jitter")}
+    grid = np.array([t for t, _ in tap.commands if t not in at_once])
+    resets = np.array([t for t, step in tap.steps if step.driver == step.RESET])
+    between = np.searchsorted(resets, grid[1:]) - np.searchsorted(resets, grid[:-1] - PERIOD_MS * 1e6)
+    late = np.abs(np.diff(grid) / 1e6 - 20.0)[between == 0]
+    missed = int((late > 10.0).sum())
+    return {"setpoints": len(late), "missed": missed, "updates_per_s": round(tap.updates, 1), **spread(late, "jitter")}
 
 
 def answers(tap: Tap) -> dict[int, int]:
