@@ -10,12 +10,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 
 import numpy as np
 
 from rlt_ros.loop.chunks import ChunkQueue, ChunkRefused, Row, StaleChunk
+from rlt_ros.loop.human import HumanCommand, doubt
 from rlt_ros.loop.reset import Move, ResetMotion
+from rlt_ros.loop.resetting import Doubts, Resetting
+from rlt_ros.loop.sightings import Sightings
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.following import FollowingMonitor
 from rlt_ros.robot.gripper import GripperLatch
@@ -23,30 +25,13 @@ from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.recovery import RecoveryMachine
 from rlt_ros.robot.safety import MOVABLE, Safety, Verdict
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import ACTION_NAMES, GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
-
-__all__ = ["ChunkExecutor", "ChunkRefused", "HumanCommand", "StaleChunk", "StepResult"]
-
-HUMAN_TIMEOUT_NS = 100_000_000
-"""A person's command that is older has been let go of: the arm holds (field report B41)."""
+from rlt_ros.types import GRIPPER, ActionChunk, Driver, ExecutedStep, Mode, Phase, PolicyMode
 
 CHUNK_MAX_AGE = 1.0
 """s, in real time: a chunk whose observation is older answers what nobody sees any more."""
 
-_AHEAD_NS = 1_000_000_000
 _KEPT_RESULTS = 64
-_KEPT_STAMPS = 512
-_EARLY = 2
 _POLICIES = (Driver.VLA, Driver.ACTOR)
-
-
-@dataclass(frozen=True)
-class HumanCommand:
-    """One control step commanded by a person. observation_id: that it answers, 0 for the newest. action: (7,)."""
-
-    observation_id: int
-    stamp: int
-    action: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -63,13 +48,6 @@ class StepResult:
     gripper: float | None = None
     wants_reset: bool = False
     notes: tuple[str, ...] = ()
-
-
-class _Reset(Enum):
-    NONE = auto()
-    RUNNING = auto()
-    FAILED = auto()
-    DONE = auto()
 
 
 @dataclass(frozen=True)
@@ -111,8 +89,7 @@ class ChunkExecutor:
     ) -> None:
         self._robot = robot
         self._lockstep = lockstep
-        self._max_age = int(max_age * 1e9)
-        self._stamps: OrderedDict[int, int] = OrderedDict()
+        self.sightings = Sightings(max_age)
         self._early: ActionChunk | None = None
         self._key: tuple[Mode, int] | None = None
         self._pending_key: tuple[Mode, int] | None = None
@@ -121,7 +98,7 @@ class ChunkExecutor:
         self._space = robot.action_space
         self._safety = Safety(robot.limits, robot.reference)
         self._following = FollowingMonitor(robot.following)
-        self._motion = ResetMotion(robot, self._safety) if moves else None
+        self._reset = Resetting(ResetMotion(robot, self._safety) if moves else None, lockstep, refuses)
         self.recovery = RecoveryMachine(robot.recovery)
         self._gripper = GripperLatch(robot.gripper)
         self._queue = ChunkQueue(chunk)
@@ -129,9 +106,6 @@ class ChunkExecutor:
         self._skipped: dict[int, str] = {}
         self._target: Pose | None = None
         self._previous = Driver.HOLD
-        self._reset = _Reset.NONE
-        self._reset_of = -1
-        self._why_failed = ""
         self._seen_gripper = False
         self.counts: Counter[str] = Counter()
         """Steps by driver name, and chunks refused (stale: those that came too late)."""
@@ -139,27 +113,17 @@ class ChunkExecutor:
     # real time: what an answer may refer to
 
     def observe(self, observation_id: int, stamp: int) -> None:
-        """In real time, before its `step`: an observation has come. stamp: ns. Raises ValueError if its stamp is older
-        than one before (two may see the same messages), or its id not higher: then it is a replayed one."""
-        newest, before = next(reversed(self._stamps.items()), (0, 0))
-        if observation_id <= newest or stamp < before:
-            raise ValueError(
-                f"observation {observation_id} of {stamp} ns came after observation {newest} of {before} ns"
-            )
-        _keep(self._stamps, observation_id, stamp, _KEPT_STAMPS)
+        """In real time, before its `step`: an observation has come. Raises as `Sightings.add` does."""
+        self.sightings.add(observation_id, stamp)
         early = self._early
         if early is not None and early.features_id <= observation_id:
             self._early = None
             with suppress(ChunkRefused):
                 self.offer(early)
 
-    def saw(self, observation_id: int, stamp: int) -> bool:
-        """Whether an observation with this id and this stamp (ns) was told to `observe`."""
-        return self._stamps.get(observation_id) == stamp
-
     def forget(self) -> None:
         """The clock of the stamps began anew: no observation seen so far can be answered any more."""
-        self._stamps.clear()
+        self.sightings.forget()
         self._early = None
 
     def hear(self, word: PolicyMode) -> None:
@@ -168,7 +132,7 @@ class ChunkExecutor:
 
     def interrupt(self, standing: Pose | None) -> None:
         """Something is wrong between two observations: drop the queue, hold where the set-points stand."""
-        self._queue.flush(next(reversed(self._stamps), 0))
+        self._queue.flush(self.sightings.newest)
         self._target, self._previous = standing or self._target, Driver.HOLD
 
     def judge(self, target: Pose, state: RobotState) -> Verdict:
@@ -184,7 +148,7 @@ class ChunkExecutor:
     def offer(self, chunk: ActionChunk) -> None:
         """Take a chunk; a repeated one is ignored. Raises ChunkRefused and executes nothing of it."""
         try:
-            if not self._lockstep and self._comes_early(chunk):
+            if not self._lockstep and self.sightings.is_early(chunk):
                 self._early = chunk
                 return
             self._queue.offer(chunk)
@@ -203,8 +167,7 @@ class ChunkExecutor:
 
     def reset_finished(self, ok: bool) -> None:
         """The reset that `StepResult.wants_reset` asked for has ended. A failed one is tried again after a stop."""
-        if self._reset is _Reset.RUNNING:
-            self._reset, self._why_failed = (_Reset.DONE if ok else _Reset.FAILED), ""
+        self._reset.finish(ok)
 
     def hold(self) -> Pose | None:
         """The last target, to be sent once more before leaving; None if nothing was ever sent."""
@@ -264,7 +227,7 @@ class ChunkExecutor:
         if self._lockstep and word.observation_id < now.observation_id:
             return None
         if word.mode is not Mode.RESET:
-            self._reset = _Reset.NONE
+            self._reset.leave()
         if word.mode is Mode.HOLD:
             return self._hold(now, "operator: hold", flush=True)
         if now.fault:
@@ -273,15 +236,15 @@ class ChunkExecutor:
             return self._hold(now, f"operator: silent for {(now.stamp - word.stamp) / 1e9:.3f} s", flush=True)
         if word.mode is Mode.RESET:
             return self._resetting(now)
-        reasons = self._forbidden(now)
-        if reasons:
-            return self._hold(now, reasons, flush=True)
+        doubts = str(self._doubts(now))
+        if doubts:
+            return self._hold(now, doubts, flush=True)
         return self._human(now) if word.mode is Mode.HUMAN else self._policy(now)
 
-    def _forbidden(self, now: _Moment) -> str:
+    def _doubts(self, now: _Moment) -> Doubts:
         age = now.stamp - now.state.stamp
         stale = f"state: measured {age / 1e9:.3f} s before the observation" if age > self._stale_after else ""
-        return "; ".join(filter(None, (stale, *self._safety.ready(now.state), self.recovery.reason)))
+        return Doubts(stale, "; ".join(self._safety.ready(now.state)), self.recovery.reason)
 
     def _policy(self, now: _Moment) -> StepResult | None:
         if self._switches(now):
@@ -303,89 +266,40 @@ class ChunkExecutor:
         boundary = now.patient and not self._lockstep and self._queue.empty and self._queue.pending
         return boundary and self._pending_key not in (None, (now.mode.mode, now.mode.phase_id))
 
-    def _comes_early(self, chunk: ActionChunk) -> bool:
-        """False if it answers an observation that was seen, True if one that should come next. Raises ChunkRefused."""
-        number, newest = chunk.features_id, next(reversed(self._stamps), 0)
-        if newest < number <= newest + _EARLY:
-            return True
-        stamp = self._stamps.get(number)
-        if stamp is None:
-            raise ChunkRefused(f"chunk of observation {number}: this executor has seen no such observation")
-        if stamp != chunk.stamp:
-            raise ChunkRefused(f"chunk of observation {number}: stamp {chunk.stamp} ns, the observation's {stamp} ns")
-        age = self._stamps[newest] - stamp
-        if age > self._max_age:
-            raise StaleChunk(
-                f"chunk of observation {number}: it is {age / 1e9:.3f} s old, limit {self._max_age / 1e9:.3f} s"
-            )
-        return False
-
     def _human(self, now: _Moment) -> StepResult | None:
         self._queue.flush(now.observation_id)
-        command, why = now.human, ""
+        command = now.human
         waits = self._lockstep or now.patient
         if waits and (command is None or command.observation_id not in (0, now.observation_id)):
             return None
-        if command is None:
-            why = "human: no command has come"
-        elif now.stamp - command.stamp > HUMAN_TIMEOUT_NS:
-            why = f"human: the command is {(now.stamp - command.stamp) / 1e9:.3f} s old"
-        elif command.stamp - now.stamp > _AHEAD_NS:
-            why = f"human: the command's stamp lies {(command.stamp - now.stamp) / 1e9:.3f} s ahead"
-        elif np.shape(command.action) != (len(ACTION_NAMES),) or not np.isfinite(command.action).all():
-            why = f"human: not {len(ACTION_NAMES)} finite values: {np.asarray(command.action).tolist()}"
+        why = doubt(command, now.stamp)
         if why:
             return self._hold(now, why, flush=True)
         return self._drive(now, np.clip(command.action, -1.0, 1.0), Driver.HUMAN, None)
 
     def _resetting(self, now: _Moment) -> StepResult | None:
-        if now.mode.episode == self._reset_of:
-            return self._hold(now, "reset: done; waiting for the operator's next word", flush=True)
-        if self._reset is _Reset.FAILED:
-            return self._hold(now, f"reset: failed{self._why_failed}; stop and ask again", flush=True)
-        if self._motion is not None:
-            return self._moving(now, self._motion)
-        if self.recovery.reason:
-            return self._hold(now, self.recovery.reason, flush=True)
+        step = self._reset.step(now.stamp, now.state, now.mode.episode, now.mode.reset_seed, self._doubts(now))
+        if step.hold:
+            return self._hold(now, step.hold, flush=True)
         self._queue.flush(now.observation_id)
-        if self._reset is _Reset.NONE:
-            self._reset = _Reset.RUNNING
+        if step.asks:
             return StepResult(None, wants_reset=True)
-        if self._reset is _Reset.RUNNING and self._lockstep:
+        if step.waits:
             return None
-        done = self._reset is _Reset.DONE
-        if done:
-            self._end_reset(now)
-        still = self._still()
-        return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
+        result = self._reset_step(now, step.move, step.done)
+        if step.done:  # what follows goes on from where the arm and the gripper are then
+            self._target, self._seen_gripper = None, False
+        return result
 
-    def _end_reset(self, now: _Moment) -> None:
-        self._reset, self._reset_of, self._target, self._seen_gripper = _Reset.NONE, now.mode.episode, None, False
-
-    def _moving(self, now: _Moment, motion: ResetMotion) -> StepResult:
-        forbidden, running = self._forbidden(now), self._reset is _Reset.RUNNING
-        if forbidden and not (running and (self.recovery.reason or self._safety.ready(now.state))):
-            return self._hold(now, forbidden, flush=True)
-        if not running:
-            self._reset = _Reset.RUNNING
-            motion.begin(now.stamp, now.state, now.mode.reset_seed if now.mode.reset_seed >= 0 else now.mode.episode)
-        move = Move(failed=forbidden) if forbidden else motion.step(now.stamp, now.state)
-        refused = "" if move.target is None else self._refuses(move.target, now.state)
-        move = replace(move, failed=refused) if refused else move
-        if move.failed:
-            self._reset, self._why_failed = _Reset.FAILED, ": " + move.failed.replace("; ", ", ")
-            return self._resetting(now)
-        return self._moved(now, move)
-
-    def _moved(self, now: _Moment, move: Move) -> StepResult:
-        self._queue.flush(now.observation_id)
+    def _reset_step(self, now: _Moment, move: Move | None, done: bool) -> StepResult:
+        if move is None:
+            still = self._still()
+            return StepResult(self._executed(now, Driver.RESET, still, still, 0, commanded=False, reset_done=done))
         anchor = now.state.pose if self._target is None else self._target
         change = None if move.gripper is None else self._gripper.update(move.gripper)
         sent = self._space.action(anchor, move.target, self._gripper.held)
         self._target = move.target
-        if move.done:
-            self._end_reset(now)
-        executed = self._executed(now, Driver.RESET, self._still(), sent, 0, commanded=True, reset_done=move.done)
+        executed = self._executed(now, Driver.RESET, self._still(), sent, 0, commanded=True, reset_done=done)
         return StepResult(executed, move.target, change)
 
     # what is done

@@ -10,7 +10,8 @@ from typing import Any
 from rlt_ros.data.images import square
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.config import LoopConfig
-from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
+from rlt_ros.loop.executor import ChunkExecutor, StepResult
+from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.outbox import Outbox
 from rlt_ros.loop.parts import Parts
 from rlt_ros.loop.phase import PhaseMachine
@@ -84,7 +85,7 @@ class InProcess:
         self.conductor = Conductor(PhaseMachine(_always), self.session)
         self.executor = ChunkExecutor(parts.robot, parts.chunk, refuses=parts.world.refuses)
         self.policy = ChunkPolicy(parts.chunk, self.config.sigma, self.config.noise_hold, config.seed)
-        self.windows = WindowAssembler(parts.chunk, self.config)
+        self.windows = WindowAssembler(parts.chunk, self.config, 1.0 / parts.robot.control_rate)
         self.outbox = Outbox(stream, bound=1)
         self.trainer = Trainer(parts.learner, background, on_slice=self._on_slice, on_spent=self._on_spent)
         self._background, self._batch, self._learned = background, batch, False

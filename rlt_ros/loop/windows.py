@@ -21,6 +21,8 @@ from rlt_ros.types import (
 
 KEPT_FEATURES = 4096
 KEPT_PHASES = 8
+LONGEST_STEP = 3.0
+"""Control periods between two steps beyond which time has passed that none of them accounts for."""
 _NOT_PRACTISED = (Driver.HOLD, Driver.RESET)
 
 
@@ -58,11 +60,13 @@ class WindowAssembler:
     names them: observations belong to one phase only, so once per phase is once per stream.
     With `store_from` "approach" the steps since the reset are the phase's first ones. Without `short_windows` windows
     have C steps and start at .., T - C - stride, T - C: the last one contains the terminal reward. With `outcome_seen`
-    terminated windows name the observation that followed.
+    terminated windows name the observation that followed. period: s between control steps; where observations failed to
+    come the arm held for longer than a step says, so no window spans that, nor a clock that was set.
     """
 
-    def __init__(self, chunk: int, config: LoopConfig | None = None) -> None:
+    def __init__(self, chunk: int, config: LoopConfig | None = None, period: float = 0.05) -> None:
         self._chunk, self._config = chunk, config or LoopConfig()
+        self._longest = int(LONGEST_STEP * period * 1e9)
         self._approach: deque[ExecutedStep] = deque(maxlen=KEPT_FEATURES)
         self._steps: OrderedDict[int, list[ExecutedStep]] = OrderedDict()
         self._features: OrderedDict[int, Features] = OrderedDict()
@@ -151,11 +155,12 @@ class WindowAssembler:
             steps.pop()
         return steps
 
-    def _end(self, event: EpisodeEvent, steps: list[ExecutedStep]) -> int:
-        """Observation that follows the last step of a phase."""
+    def _end(self, event: EpisodeEvent, steps: list[ExecutedStep]) -> tuple[int, int]:
+        """Id and stamp of the observation that follows the last step of a phase; an outcome may be told at any time."""
         last = steps[-1].observation_id if steps else 0
-        later = [step.observation_id for step in self._steps.get(event.phase_id, []) if step.observation_id > last]
-        return min([*later, event.observation_id])
+        later = [s for s in self._steps.get(event.phase_id, []) if s.observation_id > last]
+        label = event.observation_id, steps[-1].stamp if steps and _terminates(event) else event.stamp
+        return min([*((s.observation_id, s.stamp) for s in later), label])
 
     def _windows(self, event: EpisodeEvent) -> tuple[list[_Window], Counter[str]]:
         """Windows that can become rows, and how many cannot, by reason."""
@@ -165,16 +170,27 @@ class WindowAssembler:
         if reason or not starts:
             return [], Counter({reason: len(starts)} if reason else {"short": 1})
         kept, dropped = [], Counter()
-        ends = [step.observation_id for step in steps] + [self._end(event, steps)]
+        ends = [(step.observation_id, step.stamp) for step in steps] + [self._end(event, steps)]
         for start in starts:
             valid = min(self._chunk, len(steps) - start)
-            why = _fault(steps[start : start + valid], ends[start + valid])
+            why = self._fault(steps[start : start + valid], *ends[start + valid])
             if why:
                 dropped[why] += 1
             else:
                 last = start + valid == len(steps)
-                kept.append(_Window(start, valid, last, ends[start], ends[start + valid]))
+                kept.append(_Window(start, valid, last, ends[start][0], ends[start + valid][0]))
         return kept, dropped
+
+    def _fault(self, part: list[ExecutedStep], end: int, end_stamp: int) -> str:
+        """Why these steps, followed by the observation `end`, make no row; empty if they do."""
+        if any(step.driver in _NOT_PRACTISED for step in part):
+            return "hold"
+        first = part[0]
+        expected = [(first.episode, first.observation_id + i, first.step + i) for i in range(len(part))]
+        contiguous = [(step.episode, step.observation_id, step.step) for step in part] == expected
+        times = np.diff([step.stamp for step in part] + [end_stamp])  # below 0 where the clock was set back
+        whole = contiguous and end == part[-1].observation_id + 1 and 0 <= times.min() and times.max() <= self._longest
+        return "" if whole else "gap"
 
     def _starts(self, steps: int) -> range:
         if self._config.short_windows:
@@ -217,16 +233,6 @@ class WindowAssembler:
 
 def _terminates(event: EpisodeEvent) -> bool:
     return event.label in (Label.SUCCESS, Label.FAILURE)
-
-
-def _fault(part: list[ExecutedStep], end: int) -> str:
-    """Why these steps, followed by the observation `end`, make no row; empty if they do."""
-    if any(step.driver in _NOT_PRACTISED for step in part):
-        return "hold"
-    first = part[0]
-    expected = [(first.episode, first.observation_id + i, first.step + i) for i in range(len(part))]
-    contiguous = [(step.episode, step.observation_id, step.step) for step in part] == expected
-    return "" if contiguous and end == part[-1].observation_id + 1 else "gap"
 
 
 def _padded(values: np.ndarray, length: int, kind: type) -> np.ndarray:

@@ -29,6 +29,7 @@ from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.witness import with_lease
 from rlt_ros.rl.weights import load_policy
 from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyMode, Transition, TransitionAck, stream_of
@@ -62,11 +63,11 @@ class ActorNode(ManagedNode):
         self._policy = ChunkPolicy(contract.chunk, self._config.sigma, self._config.noise_hold, self._seed)
         ahead = None if self.lockstep else DecisionsAhead(contract.chunk, self._lead)
         self._decisions = ahead or Decisions(self._config.stride)
-        self._windows = WindowAssembler(contract.chunk, self._config)
+        self._windows = WindowAssembler(contract.chunk, self._config, 1.0 / contract.control_rate)
         self._closer = PhaseCloser(self._windows)
         stream = stream_of(self.get_namespace().strip("/"), uuid.uuid4().hex)
         self._outbox = Outbox(stream, self._bound)
-        self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", qos.COMMAND)
+        self._chunks = self.create_publisher(msg.ActionChunk, "action_chunk", with_lease(qos.COMMAND))
         self._transitions = self.create_publisher(msg.Transition, "transition", qos.TRANSITIONS)
         self._requests = self.create_publisher(msg.FeaturesRequest, "features_request", qos.STEP)
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)
@@ -79,7 +80,7 @@ class ActorNode(ManagedNode):
         self.listen(msg.Features, "features", self._on_features, qos.STEP)
         self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
-        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.STEP)
+        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.EVENTS)
         self.listen(msg.PolicyWeights, "policy_weights", self._on_weights, qos.LATCHED)
         self.listen(msg.TransitionAck, "transition_ack", self._on_ack, qos.STEP)
 

@@ -53,10 +53,10 @@ class CollectorNode(BaseNode):
         self._connect()
 
     def _connect(self) -> None:
-        self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
+        self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
-        self.listen(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
-        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.STEP)
+        self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
+        self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.EVENTS)
         if self._full is not None:
             # In lockstep a picture that is lost never comes again, and the simulator offers reliable ones.
             profile = qos.STEP if self.lockstep else qos.SENSOR

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
-from rclpy.task import Future
-
-from rlt_ros import msg, srv
-from rlt_ros.loop.executor import ChunkExecutor, HumanCommand, StepResult
+from rlt_ros import msg
+from rlt_ros.loop.executor import ChunkExecutor, StepResult
+from rlt_ros.loop.heard import Heard, no_word
+from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.motion import Command
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
 from rlt_ros.loop.watchdogs import Limits
@@ -28,19 +27,18 @@ from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.live import Live, LiveConfig
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.recovery import RecoveryClient
+from rlt_ros.nodes.reset_client import ResetClient
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.side import Side
+from rlt_ros.nodes.witness import Witness
 from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.sections import one_of
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import Driver, Mode, Phase, PolicyMode
+from rlt_ros.types import Driver, Mode, PolicyMode
 
-RESET_PATIENCE = 10.0
-"""s to wait for the simulator's reset service."""
-RESET_ANSWER = 5.0
-"""s to wait for its answer."""
+KEPT_STATES = 16
 
 
 class ExecutorNode(ManagedNode):
@@ -59,16 +57,14 @@ class ExecutorNode(ManagedNode):
         self._side: Side | None = None
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
-        self._modes: dict[int, PolicyMode] = {}
-        self._human: dict[int, HumanCommand] = {}
+        self._heard = Heard()
         self._state: RobotState | None = None
+        self._state_of: tuple[int, ...] = ()
         self._pending = False
         self._arrived = 0.0
         self._late = ""
-        self._alone = False
+        self._alone = self._ill = False
         self._live: Live | None = None
-        self._reset_asked: tuple[int, float] | None = None
-        self._reset_called = float("-inf")
 
     # lifecycle
 
@@ -83,12 +79,16 @@ class ExecutorNode(ManagedNode):
             max_age=self._config.chunk_max_age,
         )
         self._steps = self.create_publisher(msg.ExecutedStep, "executed_step", qos.EXECUTED)
-        self._reset_client = self.create_client(srv.ResetRobot, self.robot_topic(config.topics.reset))
+        self._reset = ResetClient(self, self.robot_topic(config.topics.reset), self._on_reset_done)
         self._side = Side(self, "side")
         self._gripper = GripperClient(self._side, config, self.robot_topic)
         self._recovery = RecoveryClient(self, self._side, config, self._core.recovery)
         self._diagnostics = Diagnostics(self, config.name)
         if not self.lockstep:
+            self._witnesses = (
+                Witness(self, "features", msg.Features, "features", qos.STEP),
+                Witness(self, "actor", msg.ActionChunk, "action_chunk", qos.COMMAND),
+            )
             self._live = Live(self, config, self._core, self._limits, self._config, self._diagnostics)
         self._connect_robot()
         self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
@@ -113,6 +113,7 @@ class ExecutorNode(ManagedNode):
 
     def start(self) -> None:
         self._alone = False
+        self._commands.restart()  # somebody else may have moved the arm
         if self._live is not None:
             self._live.begin()
 
@@ -138,14 +139,10 @@ class ExecutorNode(ManagedNode):
             return
         complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
-            self._remember(self._states, part.stamp, robot_state(complete, self._robot))
+            self._states[part.stamp] = robot_state(complete, self._robot)
+            while len(self._states) > KEPT_STATES:
+                del self._states[min(self._states)]
             self._advance()
-
-    @staticmethod
-    def _remember(table: dict[int, Any], key: int, value: Any) -> None:
-        table[key] = value
-        while len(table) > 16:
-            del table[min(table)]
 
     def _on_observation(self, message: msg.Observation) -> None:
         if self._live is not None:
@@ -177,8 +174,8 @@ class ExecutorNode(ManagedNode):
 
     def _on_mode(self, message: msg.PolicyMode) -> None:
         mode = mode_from_message(message)
-        self._remember(self._modes, mode.observation_id, mode)
-        if self._live is not None and self._core.saw(mode.observation_id, mode.stamp):
+        self._heard.word(mode)
+        if self._live is not None and self._core.sightings.saw(mode.observation_id, mode.stamp):
             self._live.feed("policy")
             self._core.hear(mode)
             if mode.mode is Mode.HOLD and self.active:
@@ -187,14 +184,13 @@ class ExecutorNode(ManagedNode):
 
     def _on_human(self, message: msg.HumanAction) -> None:
         action = vector(message.action, 7, "action")
-        command = HumanCommand(message.observation_id, stamp_of(message.header), action)
-        self._remember(self._human, message.observation_id, command)
+        self._heard.command(HumanCommand(message.observation_id, stamp_of(message.header), action))
         if self._live is not None:
             self._live.feed("human")
         self._advance()
 
     def _on_tick(self) -> None:
-        self._ask_for_reset()
+        self._reset.poll()
         if self.active:
             self._alone = not self.publishers()
             if not self._alone:
@@ -202,9 +198,10 @@ class ExecutorNode(ManagedNode):
         self._advance()
 
     def _on_look(self) -> None:
-        self._ask_for_reset()
+        self._reset.poll()
         if self.active:
-            self._live.look(self._newest_mode())
+            word = self._heard.newest_word(self._core.sightings)
+            self._live.look(None if word is None else word.mode)
             fault = self._live.fault
             if fault:
                 self.get_logger().warning(f"holding: {fault}", throttle_duration_sec=1.0)
@@ -216,6 +213,8 @@ class ExecutorNode(ManagedNode):
 
     def _on_second(self) -> None:
         self._diagnostics.set("scheduling", OK, self.priority)
+        missing = ", ".join(self._commands.missing())
+        self._diagnostics.say("command back-end", missing, f"{self._robot.command.backend} on {self._commands.topic}")
         refused = {f"refused_{topic}": count for topic, count in self.refused.items()}
         self._diagnostics.set("counts", OK, "control steps by driver, messages refused", **self._core.counts, **refused)
         live = self._live is not None
@@ -228,7 +227,10 @@ class ExecutorNode(ManagedNode):
     def newest_state(self) -> tuple[RobotState | None, str]:
         """The newest measured state, None if it is too old or makes no sense, and then why."""
         try:
-            self._state = robot_state(self._latest.snapshot(self.now()), self._robot)
+            parts = self._latest.snapshot(self.now())
+            stamps = tuple(part.stamp for part in parts.values())
+            if stamps != self._state_of:
+                self._state, self._state_of = robot_state(parts, self._robot), stamps
         except (Stale, ValueError) as error:
             return None, str(error)
         return self._state, ""
@@ -247,6 +249,10 @@ class ExecutorNode(ManagedNode):
         """
         count = self._commands.publishers()
         return "" if count == 1 else f"publishers: {self._commands.topic} has {count}, this node must be the only one"
+
+    def gone(self) -> str:
+        """Nodes behind the policies that do not run any more."""
+        return "; ".join(filter(None, (witness.gone for witness in self._witnesses)))
 
     def silent_topics(self) -> list[str]:
         """Topics of the robot's state that nobody publishes on."""
@@ -269,35 +275,30 @@ class ExecutorNode(ManagedNode):
             observation.step,
             state,
             mode,
-            self._command_of_person(observation.id),
+            self._heard.command_for(observation.id)
+            if self._live is None
+            else self._heard.newest_command(observation.id),
             patient=patient and waited < self._config.wait_for_chunk,
             standing=None if self._live is None else self._live.motion.standing,
             fault="" if self._live is None else self._fault(mode),
         )
+        self._watch_recovery()
         if result is not None:
             self._carry_out(observation, mode, state, result)
 
+    def _watch_recovery(self) -> None:
+        ill, self._ill = self._ill, bool(self._core.recovery.reason)
+        if ill and not self._ill:
+            self._commands.restart()
+
     def _inputs(self, observation: msg.Observation, patient: bool) -> tuple[RobotState | None, PolicyMode | None]:
-        stamp = stamp_of(observation.header)
+        stamp, word = stamp_of(observation.header), self._heard.word_for(observation.id)
         if self._live is None:
-            return self._states.get(stamp), self._modes.get(observation.id)
-        word = self._modes.get(observation.id)
+            return self._states.get(stamp), word
+        state = self.newest_state()[0] or self._state
         if word is not None and word.stamp == stamp:
-            return self.newest_state()[0] or self._state, word
-        # A word that names an observation which this node did not see is a replayed one.
-        known = [w for w in self._modes.values() if self._core.saw(w.observation_id, w.stamp)]
-        newest = max(known, key=lambda w: w.observation_id, default=_no_word(stamp))
-        return self.newest_state()[0] or self._state, None if patient else newest
-
-    def _newest_mode(self) -> Mode | None:
-        known = [w for w in self._modes.values() if self._core.saw(w.observation_id, w.stamp)]
-        return max(known, key=lambda w: w.observation_id).mode if known else None
-
-    def _command_of_person(self, observation_id: int) -> HumanCommand | None:
-        exact = self._human.get(observation_id)
-        if exact is not None or self._live is None:
-            return exact or self._human.get(0)
-        return max(self._human.values(), key=lambda command: command.stamp, default=None)
+            return state, word
+        return state, None if patient else self._heard.newest_word(self._core.sightings) or no_word(stamp)
 
     def _fault(self, mode: PolicyMode) -> str:
         if mode.observation_id == 0:
@@ -306,7 +307,7 @@ class ExecutorNode(ManagedNode):
 
     def _carry_out(self, observation: msg.Observation, mode: PolicyMode, state: RobotState, result: StepResult) -> None:
         if result.wants_reset:
-            self._request_reset(mode.reset_seed)
+            self._reset.request(mode.reset_seed)
             return
         self._pending = False
         if result.gripper is not None:
@@ -326,42 +327,10 @@ class ExecutorNode(ManagedNode):
         elif result.target is not None:
             self._commands.send([SetPoint(result.target)], state, stamp)
 
-    # reset
-
-    def _request_reset(self, seed: int) -> None:
-        self._reset_asked, self._reset_called = (seed, time.monotonic()), float("-inf")
-        self._ask_for_reset()
-
-    def _ask_for_reset(self) -> None:
-        """Call the simulator as soon as it is there, and again if no answer comes: at the start of a graph it may be
-        found a moment later, and a first answer may find nobody."""
-        now = time.monotonic()
-        if self._reset_asked is None or now - self._reset_called < RESET_ANSWER:
-            return
-        seed, since = self._reset_asked
-        if self._reset_client.service_is_ready():
-            self._reset_called = now
-            future = self._reset_client.call_async(srv.ResetRobot.Request(seed=int(seed)))
-            future.add_done_callback(self._on_reset_done)
-        elif now - since > RESET_PATIENCE:
-            self._reset_asked = None
-            self.get_logger().error(f"reset failed: {self._reset_client.srv_name} has no server")
-            self._core.reset_finished(False)
-
-    def _on_reset_done(self, future: Future) -> None:
-        if self._reset_asked is None:
-            return
-        self._reset_asked, response = None, future.result()
-        if not response.success:
-            self.get_logger().error(f"reset failed: {response.message}")
+    def _on_reset_done(self, ok: bool) -> None:
         self._commands.restart()
-        self._core.reset_finished(bool(response.success))
+        self._core.reset_finished(ok)
         self._advance()
-
-
-def _no_word(stamp: int) -> PolicyMode:
-    """In place of the operator's word where none has come: hold."""
-    return PolicyMode(0, stamp, Mode.VLA, Phase.IDLE, 0, 0, explore=False, record=False, evaluation=False)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.nodes.witness import with_lease
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Features, Observation
 from rlt_ros.vla.contract import VLAUnavailable
@@ -56,7 +57,7 @@ class FeaturesNode(ManagedNode):
         self._contract = stage1.contract.fingerprint
         self._extractor = FeatureExtractor(stage1, self._seed, threads=self._threads)
         LinkAnswer(self, (self.get_namespace().strip("/"),), self._contract)
-        self._publisher = self.create_publisher(msg.Features, "features", qos.STEP)
+        self._publisher = self.create_publisher(msg.Features, "features", with_lease(qos.STEP))
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
         diagnostics = Diagnostics(self)

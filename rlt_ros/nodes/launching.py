@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from launch.actions import Shutdown
 from launch.events.process import ProcessExited
@@ -24,6 +25,8 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
     return ended
 
 
+INTERFACES = Path("/sys/class/net")
+"""Where Linux shows the network interfaces."""
 ROBOT_NODES = frozenset({"observation", "actor", "executor", "teleop"})
 LEARNING_NODES = frozenset({"features", "learner"})
 ALL_NODES = ROBOT_NODES | LEARNING_NODES
@@ -47,7 +50,7 @@ def nodes_here(role: str, listed: str, robots: str, simulated: bool) -> frozense
     return names | ({"sim"} if simulated and not listed.strip() and "executor" in names else set())
 
 
-def split_notice(here: frozenset[str]) -> str:
+def split_notice(here: frozenset[str], interfaces: Path = INTERFACES) -> str:
     """What to tell where not all nodes run on this machine, empty otherwise."""
     elsewhere = ALL_NODES - here
     if not elsewhere:
@@ -55,7 +58,18 @@ def split_notice(here: frozenset[str]) -> str:
     text = f"here: {', '.join(sorted(here))}; on other machines: {', '.join(sorted(elsewhere))}"
     if local_only():
         text += f"; {local_only()}: only this machine's nodes are found"
+    if unplugged(interfaces):
+        text += f"; no network link is up ({unplugged(interfaces)}): plug in, then start again, or nobody is found"
     return text
+
+
+def unplugged(interfaces: Path = INTERFACES) -> str:
+    """The network interfaces of this machine with their states where none of them can reach another machine, empty
+    otherwise. DDS takes up those that it finds running when a node starts."""
+    states = {p.name: (p / "operstate").read_text().strip() for p in sorted(interfaces.glob("*")) if p.name != "lo"}
+    if not interfaces.is_dir() or any(state in ("up", "unknown") for state in states.values()):
+        return ""
+    return ", ".join(f"{name}: {state}" for name, state in states.items()) or "none but lo"
 
 
 def local_only() -> str:

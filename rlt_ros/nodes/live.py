@@ -52,6 +52,9 @@ class Arm(Protocol):
     def publishers(self) -> str:
         """Why nothing may be sent, as to who publishes on the command topic; empty if this node alone does."""
 
+    def gone(self) -> str:
+        """Which nodes behind the policies do not run any more, empty if all do."""
+
     def silent_topics(self) -> list[str]:
         """Topics of the robot that nobody publishes on."""
 
@@ -116,15 +119,16 @@ class Live:
         if state is not None:
             self.dogs.feed("state", now)
         said = self.dogs.watch(now, idle)
-        if said["state"] and why:
+        if state is None:  # too old to command the arm by, and so for steps that say what was commanded
             said["state"] = f"state: {why}"
         clock = self._clock.look(self._arm.now(), now)
         self._clocks += bool(clock)
         if clock.startswith("clock: time went back"):
             self._core.forget()
+        said |= {"clock": clock, "gone": self._arm.gone() if mode in _POLICIES else ""}
         # Without a chunk the arm stands at its last target; dropping what is on its way would starve it for ever.
-        self.faults = {k: v for k, v in (said | {"clock": clock, "publishers": self._foreign}).items() if v}
-        self._tell(now, said | {"clock": clock}, mode)
+        self.faults = {k: v for k, v in (said | {"publishers": self._foreign}).items() if v}
+        self._tell(now, said, mode)
         self.faults.pop("chunk", None)
         if self.faults:
             self.motion.halt(self.fault)
@@ -178,6 +182,7 @@ class Live:
             level = WARN if name == "chunk" else ERROR
             self._say.say(f"watchdog {name}", said[name], level=level, limit_s=dog.limit, bites=dog.bites)
         self._say.say("watchdog clock", said["clock"], bites=self._clocks)
+        self._say.say("policy nodes", said["gone"], "alive")
         self._say.say("command topic", self._foreign, "only publisher")
         silent = f"no publisher on {', '.join(self._silent)}" if self._silent else ""
         self._say.say("robot topics", silent, "all published")

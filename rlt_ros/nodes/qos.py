@@ -24,6 +24,8 @@ COMMAND = _profile(1)
 STEP = _profile(50)
 # A restarted observation node must learn where the count of observations stands.
 EXECUTED = _profile(50, latched=True)
+# A teleop that was started again speaks before everybody has found it.
+EVENTS = _profile(50, latched=True)
 # A burst of 400 rows at depth 100 silently lost half.
 TRANSITIONS = _profile(5000)
 # The newest value for those who join late.

@@ -24,6 +24,7 @@ from rclpy.timer import Timer
 from rlt_ros.nodes.convert import stamp_of
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.priority import set_priority
+from rlt_ros.nodes.shared_memory import remove_half_made
 
 OUTDATED = 1.0
 """s between a message's stamp and now, in either direction, beyond which it does not belong to this run."""
@@ -151,7 +152,11 @@ def run(make: Callable[[], BaseNode]) -> None:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    removed = remove_half_made()
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+    if removed:
+        names = ", ".join(str(path) for path in removed)
+        rclpy.logging.get_logger("rlt_ros").warning(f"removed what killed processes left half made: {names}")
     code = _spin(make, stop)
     rclpy.try_shutdown()
     sys.stdout.flush()

@@ -87,7 +87,7 @@ class TeleopNode(BaseNode):
 
     def _connect(self) -> None:
         self._modes = self.create_publisher(msg.PolicyMode, "policy_mode", qos.STEP)
-        self._events = self.create_publisher(msg.EpisodeEvent, "episode_event", qos.STEP)
+        self._events = self.create_publisher(msg.EpisodeEvent, "episode_event", qos.EVENTS)
         self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.create_service(srv.SetPolicyMode, "set_policy_mode", self._on_set_mode)

@@ -42,7 +42,9 @@ def faults(way: str) -> int:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
 def test_an_update_finds_the_memory_that_the_one_before_has_freed():
-    assert faults("kept") < 40 < 120 < faults("as it comes")
+    kept, as_it_comes = faults("kept"), faults("as it comes")
+    assert kept < 40, "a handful, whatever else the process does"
+    assert 2 * kept < as_it_comes, "how many depends on the size of the system's pages"
 
 
 def test_a_line_holds_sizes_times_and_ratios_of_one_run(monkeypatch):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from fault_watch import DRIVEN, Watch, commanded_until, driven_until, lateness, moved_until
+from fault_watch import DRIVEN, Measured, Watch
 from geometry_msgs.msg import PoseStamped
 from std_srvs.srv import Trigger
 
@@ -15,8 +15,6 @@ from rlt_ros import srv
 from rlt_ros.nodes import qos
 
 SERVICE, LABEL, RECOVER, TARGET = "/sim/fault", "/rlt/label_episode", "/rlt/recover", "/target_pose"
-LIMIT = 0.2
-"""s within which the arm must stand (design.md 8)."""
 SETTLING = 0.5
 """s that the compliant arm needs to come to rest at its last target once that moves no more."""
 
@@ -30,8 +28,8 @@ class Cell:
     """One fault. seconds: 0 until the operator has called `recover`, half a second later. first: s after its start at
     which it shows: when the first message that it concerns was due. holds: the arm must stand until it is over. moved:
     the fault itself moves the arm. slow: s that the error_recovery action takes. notice: s that it may take to be
-    noticed where the arm stands by itself. jumps: only its beginning and its end are faults, each of which must make
-    the arm hold for a step.
+    noticed where the arm stands by itself. afterwards: the operator calls `recover` when the fault is over. jumps: only
+    its beginning and its end are faults, over neither of which a row may go.
     """
 
     kind: str
@@ -43,6 +41,7 @@ class Cell:
     moved: bool = False
     slow: float = 0.0
     notice: float = 0.0
+    afterwards: bool = False
     jumps: bool = False
     name: str = ""
 
@@ -50,6 +49,8 @@ class Cell:
         return self.name or "/".join(filter(None, (self.kind, self.target)))
 
 
+AGAIN = 3.0
+"""s after which a press without an answer is repeated."""
 ROWS_AFTER = 16
 """Driven steps in a row after which a phase has rows: chunks have 10."""
 CAMERA_PERIOD = 0.03
@@ -60,7 +61,7 @@ CELLS = (
     Cell("user_stop"),
     Cell("guiding", moved=True),
     Cell("controller_gone"),
-    Cell("not_following", seconds=5.0, notice=3.0),
+    Cell("not_following", seconds=5.0, notice=3.0, afterwards=True),
     Cell("wrench_spike"),
     Cell("state_nan", target="current_pose"),
     Cell("state_nan", target="joint_states"),
@@ -86,37 +87,20 @@ CELLS = (
 )
 
 
-@dataclass
-class Outcome:
-    """What was measured; times in s of robot time.
-
-    start: when the fault showed. commands, motion: from there to the last new command and to the end of the arm's
-    motion, 0 if there was none. driven: from there to the last observation upon which somebody drove. late: of the
-    machine. held: robot times of the steps that were held. recovered: from the end of the fault to the first driven
-    step, None if there was none in time.
-    """
+@dataclass(kw_only=True)
+class Outcome(Measured):
+    """Of a fault; recovered counts from its end. held: robot times of the steps that were held."""
 
     cell: Cell
-    start: float = 0.0
-    end: float = 0.0
-    commands: float = 0.0
-    motion: float = 0.0
-    driven: float = 0.0
-    late: float = 0.0
-    recovered: float | None = None
     episode: int = 0
-    phase_id: int = 0
     held: list[float] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    problem: str = ""
-    run: str = ""
     rows: dict[str, int] = field(default_factory=dict)
     wrong_rows: list[str] = field(default_factory=list)
 
     @property
     def allowed(self) -> float:
-        """s within which the arm had to stand, on this machine at that time."""
-        return LIMIT + self.late + self.cell.notice
+        return super().allowed + self.cell.notice
 
     def row(self) -> dict[str, Any]:
         """For the table."""
@@ -135,7 +119,7 @@ class Matrix:
 
     def measure(self, cell: Cell) -> Outcome:
         """Wait for a good moment, bring the fault about, see what comes of it."""
-        watch, outcome = self._watch, Outcome(cell)
+        watch, outcome = self._watch, Outcome(cell=cell)
         try:
             self.wait_for_phase(str(cell))
             with self._fault(cell):
@@ -182,8 +166,22 @@ class Matrix:
         assert answer.success, answer.message
 
     def label(self, label: int) -> None:
-        """End the critical phase as its operator would; one that has ended already is left as it is."""
-        self._call(self._label_client, srv.LabelEpisode.Request(label=label))
+        """End the critical phase as its operator would; one that has ended already is left as it is.
+
+        He presses again if nothing happens: a teleop that was just started may not have been found yet.
+        """
+        request = srv.LabelEpisode.Request(label=label)
+        answers = [self._label_client.call_async(request)]
+        again = self._watch.now + AGAIN
+
+        def answered() -> bool:
+            nonlocal again
+            if self._watch.now > again:
+                answers.append(self._label_client.call_async(request))
+                again = self._watch.now + AGAIN
+            return any(answer.done() for answer in answers)
+
+        self._watch.wait(answered, self._seconds, f"an answer of {LABEL}")
 
     def _call(self, client: Any, request: Any) -> Any:
         answer = client.call_async(request)
@@ -206,17 +204,18 @@ class Matrix:
         outcome.start = next(i.at for i in since() if there(i)) - 0.01 + cell.first
         if not cell.seconds:
             watch.wait(lambda: watch.now > outcome.start + 0.5, 10, "half a second")
-            answer = self._call(self._recover_client, Trigger.Request())
-            assert answer.success, answer.message
+            self._recover()
         watch.wait(lambda: not there(watch.instants[-1]), self._seconds, f"the end of {cell}")
         outcome.end = next(i.at for i in watch.instants if i.at > outcome.start + 0.05 and not there(i))
+        if cell.afterwards:
+            self._recover()
+
+    def _recover(self) -> None:
+        answer = self._call(self._recover_client, Trigger.Request())
+        assert answer.success, answer.message
 
     def _judge(self, outcome: Outcome) -> None:
         watch, start, end = self._watch, outcome.start, outcome.end
-        span = watch.between(start, end)
-        outcome.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
-        outcome.motion = max(0.0, moved_until(span) - start)
-        outcome.driven = max(0.0, driven_until(watch.steps, start, end - EDGE) - start)
-        outcome.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))
+        outcome.judge(watch, end - EDGE)
         outcome.held = [s.at for s in watch.steps if start - 0.1 <= s.at < end + 0.6 and s.driver not in DRIVEN]
         outcome.reasons = sorted({s.reason for s in watch.steps if start <= s.at < end + 0.2 and s.reason})[:4]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from fault_cells import EDGE, LIMIT, Outcome
+from fault_cells import EDGE, Outcome
+from fault_watch import LIMIT
 
 from rlt_ros.types import Transition
 
@@ -15,7 +16,7 @@ def check(rows: Iterable[Transition], times: Mapping[int, float], outcome: Outco
 
     times: robot time of observations by id. Steps upon observations from the fault's detection to its end are doubtful.
     """
-    counts = {"before": 0, "after": 0, "doubtful": 0, "across": 0}
+    counts = {"before": 0, "after": 0, "doubtful": 0, "across": 0, "over a jump": 0}
     start, end = outcome.start + LIMIT + outcome.late, outcome.end - EDGE
     problems = []
     for row in rows:
@@ -24,15 +25,18 @@ def check(rows: Iterable[Transition], times: Mapping[int, float], outcome: Outco
         if row.phase_id != outcome.phase_id:
             continue
         upon = [times.get(row.features_id + i, float("nan")) for i in range(row.valid_horizon)]
-        if any(start < t < end for t in upon):
+        jumps = (outcome.start, outcome.end) if outcome.cell.jumps else ()
+        if any(upon[0] < moment - EDGE and upon[-1] > moment + EDGE for moment in jumps):
+            place = "over a jump"
+        elif any(start < t < end for t in upon):
             place = "doubtful"
         elif upon[0] <= start and upon[-1] >= end:
             place = "across"
         else:
             place = "before" if upon[-1] <= start else "after"
         counts[place] += 1
-    if outcome.cell.holds:
-        problems += [f"{counts[place]} rows {place} the fault" for place in ("doubtful", "across") if counts[place]]
+    wrong = ("doubtful", "across") if outcome.cell.holds else ("over a jump",)
+    problems += [f"{counts[place]} rows {place} the fault" for place in wrong if counts[place]]
     return counts, problems
 
 

@@ -64,11 +64,20 @@ class Session:
         """A watch of a graph that runs and drives."""
         if self._graph.process.poll() is not None:
             self._graph.abandon()
+            self._forget()
             self._graph = self._start()
             self.watch = self._watches[self.runs[-1]] = Watch(self._graph, self._listener)
         watch = self.watch
         watch.wait(lambda: watch.driving(watch.now - 0.5, 3, phase=False), 240, "a driven step")
         return watch
+
+    def _forget(self) -> None:
+        """What is still on its way from the graph before is not of the next one."""
+        count = -1
+        while count != (count := sum(map(len, self._listener.received.values()))):
+            self._listener.spin(0.5)
+        for messages in self._listener.received.values():
+            messages.clear()
 
     def end(self) -> int:
         """End the graph as Ctrl-C does, once what was labelled is recorded; returns its exit code."""

@@ -23,6 +23,8 @@ TOPICS = {
     "/rlt/policy_mode": (msg.PolicyMode, None),
     "/rlt/episode_event": (msg.EpisodeEvent, None),
 }
+LIMIT = 0.2
+"""s within which the arm must stand (design.md 8)."""
 MOVED = 2e-4
 """m between two commands that make the later one a new command."""
 AT_THE_ARM = 2e-3
@@ -152,3 +154,38 @@ def driven_until(steps: Iterable[Step], start: float, end: float) -> float:
 def lateness(instants: Iterable[Instant]) -> float:
     """s by which the machine was late at its worst: the simulator's own timer, in these instants."""
     return max((i.late for i in instants), default=0.0)
+
+
+@dataclass(kw_only=True)
+class Measured:
+    """What was measured of one disturbance; times in s of robot time.
+
+    start: when it showed. end: when it was over. commands, motion: from the start to the last new command and to the
+    end of the arm's motion, 0 if there was none. driven: from there to the last observation upon which somebody drove.
+    late: of the machine. recovered: s until somebody drove again, None if nobody did. phase_id: of the critical phase
+    under way. problem: what was waited for in vain. run: its directory.
+    """
+
+    start: float = 0.0
+    end: float = 0.0
+    commands: float = 0.0
+    motion: float = 0.0
+    driven: float = 0.0
+    late: float = 0.0
+    recovered: float | None = None
+    phase_id: int = 0
+    problem: str = ""
+    run: str = ""
+
+    @property
+    def allowed(self) -> float:
+        """s within which the arm had to stand, on this machine at that time."""
+        return LIMIT + self.late
+
+    def judge(self, watch: Watch, until: float) -> None:
+        """Fill in what the arm did between start and end. until: newest observation that counts for `driven`."""
+        start, end = self.start, self.end
+        self.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
+        self.motion = max(0.0, moved_until(watch.between(start, end)) - start)
+        self.driven = max(0.0, driven_until(watch.steps, start, until) - start)
+        self.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))

@@ -22,12 +22,17 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.shared_memory import remove_half_made
 
 _numbers = itertools.count()
 
 
 def new_domain() -> int:
-    """A ROS domain that no other test of this machine is likely to use; above 101 ports run out."""
+    """A ROS domain that no other test of this machine is likely to use; above 101 ports run out.
+
+    Tests kill processes, and one killed at a bad moment would keep whoever comes later from starting.
+    """
+    remove_half_made()
     return 1 + (os.getpid() * 7 + next(_numbers)) % 100
 
 

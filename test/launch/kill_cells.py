@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fault_cells import LIMIT, Matrix
+from fault_cells import Matrix
 from fault_session import Session
-from fault_watch import DRIVEN, commanded_until, driven_until, lateness, moved_until
+from fault_watch import DRIVEN, Measured
 
+from rlt_ros.msg import ExecutedStep
 from rlt_ros.srv import LabelEpisode
 from rlt_ros.types import Transition
 
@@ -18,33 +19,16 @@ KEEPS_DRIVING = ("learner",)
 """Nodes without which the arm goes on."""
 
 
-@dataclass
-class Killed:
-    """What was measured; times in s of robot time.
-
-    start: newest robot time when the signal was sent. returned: s until the process was there again. recovered: s until
-    somebody drove again, None if nobody did. has_rows: the phase was long enough for rows. rows: recorded of it.
+@dataclass(kw_only=True)
+class Killed(Measured):
+    """Of a SIGKILL; start: newest robot time when it was sent. returned: s until the process was there again.
+    has_rows: the phase was long enough for rows. rows: recorded of it.
     """
 
     node: str
-    start: float = 0.0
-    end: float = 0.0
-    commands: float = 0.0
-    motion: float = 0.0
-    driven: float = 0.0
-    late: float = 0.0
     returned: float | None = None
-    recovered: float | None = None
-    phase_id: int = 0
-    problem: str = ""
-    run: str = ""
     has_rows: bool = False
     rows: int = 0
-
-    @property
-    def allowed(self) -> float:
-        """s within which the arm had to stand, on this machine at that time."""
-        return LIMIT + self.late
 
     def row(self) -> dict[str, Any]:
         """For the table."""
@@ -53,7 +37,7 @@ class Killed:
 
 def kill(session: Session, name: str, seconds: float = 120.0) -> Killed:
     """Kill a node while somebody drives in a critical phase, and wait until somebody drives again."""
-    watch, outcome = session.running(), Killed(name, run=str(session.runs[-1]))
+    watch, outcome = session.running(), Killed(node=name, run=str(session.runs[-1]))
     operator = Matrix(watch)
     try:
         outcome.has_rows = operator.wait_for_phase(name)
@@ -74,16 +58,11 @@ def kill(session: Session, name: str, seconds: float = 120.0) -> Killed:
     driven = [s.at for s in watch.steps if s.at > outcome.start + 0.5 and s.driver in DRIVEN]
     outcome.end = min(driven, default=watch.now)
     outcome.recovered = outcome.end - outcome.start if driven else None
-    _judge(outcome, session)
+    # A reset before it is no answer to the kill.
+    held = [s.at for s in watch.steps if outcome.start < s.at < outcome.end and s.driver == ExecutedStep.HOLD]
+    outcome.end = max(held, default=outcome.end)
+    outcome.judge(session.watch, outcome.end)
     return outcome
-
-
-def _judge(outcome: Killed, session: Session) -> None:
-    watch, start, end = session.watch, outcome.start, outcome.end
-    outcome.commands = max(0.0, commanded_until(watch.between(start - 0.02, end)) - start)
-    outcome.motion = max(0.0, moved_until(watch.between(start, end)) - start)
-    outcome.driven = max(0.0, driven_until(watch.steps, start, end) - start)
-    outcome.late = lateness(watch.between(start - 0.1, min(end, start + 0.6)))
 
 
 def repeated(rows: list[Transition]) -> list[str]:

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,12 @@ class Machine:
             os.close(home)
             os.close(there)
 
+    def ready(self) -> bool:
+        """Whether the cable shows on this side: DDS uses the interfaces that it finds running when a node starts."""
+        words = self.command(["cat", f"/sys/class/net/{self.interface}/operstate"])
+        # The namespace's own /sys is mounted by `ip netns exec`.
+        return subprocess.run(words, capture_output=True, text=True).stdout.strip() == "up"
+
     def counters(self) -> dict[str, int]:
         """Bytes received and transmitted on the cable since it was laid."""
         text = subprocess.run(self.command(["cat", "/proc/net/dev"]), capture_output=True, text=True).stdout
@@ -111,6 +117,14 @@ class Cable:
             subprocess.run(machine.command(words), check=True)
 
 
+def _wait_for(what: Callable[[], bool], timeout: float = 10.0) -> None:
+    end = time.monotonic() + timeout
+    while not what():
+        if time.monotonic() > end:
+            raise OSError(f"the cable does not show on both sides after {timeout:g} s")
+        time.sleep(0.02)
+
+
 @contextmanager
 def two_machines() -> Iterator[Cable]:
     """A robot's machine and one with a GPU, joined; gone afterwards."""
@@ -126,6 +140,7 @@ def two_machines() -> Iterator[Cable]:
             _ip("-n", machine.namespace, "addr", "add", f"{machine.address}/24", "dev", machine.interface)
             for interface in ("lo", machine.interface):
                 _ip("-n", machine.namespace, "link", "set", interface, "up")
+        _wait_for(lambda: robot.ready() and gpu.ready())
         yield Cable(robot, gpu)
     finally:
         for machine in (robot, gpu):

@@ -93,11 +93,11 @@ def same(one: Episode, other: Episode) -> None:
 
 
 def test_scripted_demonstrations_end_by_themselves_and_the_same_seed_gives_the_same_dataset(
-    collect: Start, listener: Listener, tmp_path: Path
+    collect: Start, tmp_path: Path
 ) -> None:
-    graph = collect(domain=listener.domain, episodes=2)
-    graph.wait_for(lambda: listener.spin() and "dataset" in graph.text.partition("saved 2 demonstrations")[2], 240, "2")
-    assert graph.end() == 0
+    graph = collect(episodes=2)
+    assert graph.end(240) == 0
+    assert "dataset" in graph.text.partition("saved 2 demonstrations")[2]
     assert TRACEBACK not in graph.text and "process has died" not in graph.text
     first = check(tmp_path / "demos", 2)
     [run] = json.loads((tmp_path / "demos/collection.json").read_text())["runs"]
@@ -106,21 +106,26 @@ def test_scripted_demonstrations_end_by_themselves_and_the_same_seed_gives_the_s
     assert again.end(240) == 0
     for one, other in zip(first, check(tmp_path / "again", 2), strict=True):
         same(one, other)
-    check_that_the_bag_holds_the_same(listener, first, tmp_path)
 
 
-def check_that_the_bag_holds_the_same(listener: Listener, recorded: DatasetReader, folder: Path) -> None:
-    """The collector and a bag of the same run tell the same story.
-
-    A recorder that nodes have not found yet when they begin to publish lacks the first demonstration, and says so.
-    """
-    received = {topic: listener.received[topic] for topic in OWN_TOPICS}
-    bag = write_bag(received, folder / "bag")
-    assert main(["bag-to-lerobot", str(bag), str(folder / "from_bag")]) == 0
-    converted = DatasetReader(folder / "from_bag")
-    assert len(converted) >= 1
-    for one, other in zip(list(recorded)[-len(converted) :], converted, strict=True):
-        same(one, other)
+def test_collector_and_bag_of_a_run_tell_the_same_story(collect: Start, listener: Listener, tmp_path: Path) -> None:
+    graph = collect(domain=listener.domain, episodes=0)
+    # Nodes may be well under way before they have found a recorder: its bag begins in the middle, and that is said.
+    graph.wait_for(lambda: listener.spin() and listener.newest("/rlt/observation"), 240, "an observation")
+    before = saved(graph)
+    graph.wait_for(lambda: listener.spin() and saved(graph) >= before + 3, 120, "demonstrations that it has heard")
+    graph.send(signal.SIGINT, whole_group=True)
+    assert graph.end() == 0
+    bag = write_bag({topic: listener.received[topic] for topic in OWN_TOPICS}, tmp_path / "bag")
+    assert main(["bag-to-lerobot", str(bag), str(tmp_path / "from_bag")]) == 0
+    recorded = {int(episode.arrays["stamp"][0]): episode for episode in DatasetReader(tmp_path / "demos")}
+    converted = {int(episode.arrays["stamp"][0]): episode for episode in DatasetReader(tmp_path / "from_bag")}
+    shared = recorded.keys() & converted.keys()
+    assert len(shared) >= 2
+    # Ctrl-C may come between a label and what the collector makes of it.
+    assert converted.keys() - shared <= {max(converted)}
+    for stamp in shared:
+        same(recorded[stamp], converted[stamp])
 
 
 def test_discarded_and_interrupted_demonstrations_leave_nothing_and_recording_can_be_resumed(
@@ -190,10 +195,9 @@ def test_a_person_at_the_arm_in_real_time_goes_back_by_hand(
     stick(graph, UPWARDS)
     graph.wait_for(lambda: listener.spin() and listener.newest("/rlt/policy_mode"), 120, "the operator's word")
     assert "no episode is under way" in person.label(BEGIN).message
-    demonstrate(graph, listener, person, DISCARD)
-    for _ in range(8):  # on a machine under load a control step may be missed, and the demonstration refused
-        if saved(graph) < 2:
-            demonstrate(graph, listener, person, SUCCESS)
+    # While nodes still look for each other, or under load, a control step may be missed, and the demonstration refused.
+    until(lambda: "not kept (discard)" in graph.text, lambda: demonstrate(graph, listener, person, DISCARD))
+    until(lambda: saved(graph) == 2, lambda: demonstrate(graph, listener, person, SUCCESS))
     assert graph.end(60) == 0
     assert "saved 2 demonstrations" in graph.text and "discarded 1, " in graph.text
     for episode in DatasetReader(tmp_path / "demos"):
@@ -201,7 +205,7 @@ def test_a_person_at_the_arm_in_real_time_goes_back_by_hand(
         driven = episode.arrays["driver"] == msg.ExecutedStep.HUMAN
         assert len(episode) >= 14 and driven.sum() >= 5
         assert np.median(episode.arrays["action"][driven, 2]) == pytest.approx(UPWARDS, abs=1e-3)
-        assert np.abs(np.diff(episode.arrays["stamp"]) - 50_000_000).max() > 0, "raw stamps, not the grid's"
+        assert (np.diff(episode.arrays["stamp"]) > 0).all(), "the observations' own stamps [ns]"
         [first, *_] = episode.pictures("observation.images.front")
         assert first.shape == (128, 128, 3)
 
@@ -215,6 +219,15 @@ def demonstrate(graph: Graph, listener: Listener, person: Person, label: int) ->
     assert person.label(label).success
     done = lambda: re.findall(r"demonstration \d+ (saved|refused|not kept)", graph.text)  # noqa: E731
     wait_until(lambda: listener.spin() and len(done()) > settled)
+
+
+def until(what: Callable[[], bool], attempt: Callable[[], None], attempts: int = 8) -> None:
+    """Try until a condition holds."""
+    for _ in range(attempts):
+        if what():
+            return
+        attempt()
+    assert what()
 
 
 def wait_until(what: Callable[[], bool], timeout: float = 30.0) -> None:

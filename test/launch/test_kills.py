@@ -41,6 +41,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Iter
 
 def settle(running: Session) -> None:
     """Wait for the rows of the last phase: sent again after some seconds if their learner was away."""
+    if running.graph.process.poll() is not None:
+        return
     settled = running.watch.now + 5.0
     running.watch.wait(lambda: running.watch.now > settled, 120, "the last rows")
 
@@ -57,7 +59,7 @@ def look_at_rows(running: Session, run: Path, killed: dict[str, Killed]) -> None
 
 def end_with_the_robot(running: Session) -> Killed:
     """Without the simulated robot there is no run; what was recorded stays."""
-    watch, outcome = running.running(), Killed("sim")
+    watch, outcome = running.running(), Killed(node="sim")
     outcome.start = watch.now
     running.graph.node("sim").send_signal(signal.SIGKILL)
     assert running.graph.end() == 1
@@ -82,7 +84,8 @@ class TestKill:
 
     def test_what_was_driven_before_is_recorded(self, name: str, outcomes: dict[str, Killed]) -> None:
         outcome = outcomes[name]
-        if name != "actor" and outcome.has_rows:  # the actor alone knew the steps of the phase under way
+        # The actor alone knew the steps of the phase under way, features alone what most of its windows need.
+        if name not in ("actor", "features") and outcome.has_rows:
             assert outcome.rows > 0, outcome.row()
 
 

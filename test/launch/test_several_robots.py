@@ -29,7 +29,7 @@ TOPICS = {
 def test_two_robots_feed_one_learner_that_dies_once(
     stage2: Callable[..., Graph], listener: Listener, tmp_path: Path
 ) -> None:
-    start = lambda **given: stage2(domain=listener.domain, practice_minutes=0.3, eval_episodes=1, **given)  # noqa: E731
+    start = lambda **given: stage2(domain=listener.domain, practice_minutes=1.0, eval_episodes=1, **given)  # noqa: E731
     gpu = start(role="gpu", robots=",".join(ARMS), run_dir=tmp_path / "gpu")
     graphs = {
         arm: start(role="robot", namespace=arm, robot_namespace=arm, seed=seed, run_dir=tmp_path / arm)

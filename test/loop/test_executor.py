@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from loop_parts import CENTRE, PERIOD, ROBOT, chunk, mode, stamp, state
 
-from rlt_ros.loop.executor import ChunkExecutor, ChunkRefused, HumanCommand, StaleChunk, StepResult
+from rlt_ros.loop.chunks import ChunkRefused, StaleChunk
+from rlt_ros.loop.executor import ChunkExecutor, StepResult
+from rlt_ros.loop.human import HumanCommand
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotMode
 from rlt_ros.types import Driver, Mode, Phase, PolicyMode
@@ -24,7 +26,7 @@ def step(
     executor: ChunkExecutor, i: int, word: PolicyMode | None = None, at: np.ndarray = CENTRE, **rest: object
 ) -> StepResult | None:
     measured = rest.pop("measured", None) or state(i, at)
-    if not executor.saw(i, stamp(i)):
+    if not executor.sightings.saw(i, stamp(i)):
         executor.observe(i, stamp(i))
     return executor.step(i, stamp(i), 1, i, measured, word or mode(i), **rest)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -216,6 +218,33 @@ def test_two_phases_never_mix() -> None:
     for phase_id, last in ((1, FIRST + 13), (2, 218)):
         ends = {r.features_id + r.valid_horizon for r in rows if r.phase_id == phase_id and r.terminated}
         assert ends == {last}
+
+
+@pytest.mark.parametrize(("late", "dropped"), [(2, 0), (3, 5), (-200, 5)])
+def test_no_row_spans_a_time_without_observations(late: int, dropped: int) -> None:
+    """Observations failed to come and the arm held, or the clock was set: ids and steps go on all the same."""
+    phase = steps(20)
+    phase = phase[:9] + [replace(s, stamp=s.stamp + late * 50_000_000) for s in phase[9:]]
+    assembler = WindowAssembler(10)
+    for step in phase:
+        assembler.executed(step)
+    for i in range(FIRST, FIRST + 21):
+        assembler.features(features(i))
+    assembly = assembler.finish(EpisodeEvent(FIRST + 20, stamp(FIRST + 20 + late), 1, 1, Label.SUCCESS))
+    assert assembly.dropped == ({"gap": dropped} if dropped else {})
+    spans = [range(r.features_id - FIRST, r.features_id - FIRST + r.valid_horizon + 1) for r in assembly.rows]
+    assert not dropped or not any(8 in span and 9 in span for span in spans)
+
+
+@pytest.mark.parametrize(("label", "rows"), [(Label.ABORT, [0]), (Label.SUCCESS, [0, 2, 4, 6, 8, 10])])
+def test_what_was_cut_short_long_after_its_last_step_ends_without_it(label: Label, rows: list[int]) -> None:
+    phase, assembler = steps(12), WindowAssembler(10)
+    for step in phase:
+        assembler.executed(step)
+    for i in range(FIRST, FIRST + 13):
+        assembler.features(features(i))
+    late = EpisodeEvent(FIRST + 12, stamp(FIRST + 12) + 10**9, 1, 1, label)
+    assert [r.features_id - FIRST for r in assembler.finish(late).rows] == rows
 
 
 def test_evaluation_phases_are_not_recorded() -> None:

@@ -57,7 +57,7 @@ def mutants() -> list[Mutant]:
 
 def copy_to(directory: Path) -> None:
     """The code, its tests and what they read, without what was built."""
-    for name in ("rlt_ros", "test", "msg"):
+    for name in ("rlt_ros", "test", "msg", "config"):
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pytest.ini", directory)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from rlt_ros.nodes.launching import ALL_NODES, nodes_here, own_clock, split_notice
@@ -39,16 +42,32 @@ def test_several_robots_are_not_started_by_one_launch(role: str):
     assert nodes_here("gpu", "", "arm1,arm2", simulated=True) == {"features", "learner"}
 
 
-def test_what_keeps_the_other_machine_from_being_found_is_said(monkeypatch):
+def links(folder: Path, **states: str) -> Path:
+    for name, state in states.items():
+        (folder / name).mkdir(parents=True)
+        (folder / name / "operstate").write_text(f"{state}\n")
+    return folder
+
+
+def test_what_keeps_the_other_machine_from_being_found_is_said(monkeypatch, tmp_path: Path):
+    plugged = links(tmp_path, lo="unknown", eth0="up")
     for name in ("ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_STATIC_PEERS", "ROS_LOCALHOST_ONLY"):
         monkeypatch.delenv(name, raising=False)
-    here = frozenset({"features", "learner"})
+    said = partial(split_notice, frozenset({"features", "learner"}), plugged)
     assert split_notice(ALL_NODES) == split_notice(ALL_NODES | {"sim"}) == ""
-    assert split_notice(here) == "here: features, learner; on other machines: actor, executor, observation, teleop"
+    assert said() == "here: features, learner; on other machines: actor, executor, observation, teleop"
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    assert split_notice(here).endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST: only this machine's nodes are found")
+    assert said().endswith("ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST: only this machine's nodes are found")
     monkeypatch.setenv("ROS_STATIC_PEERS", "192.168.1.2")
-    assert "found" not in split_notice(here)
+    assert "found" not in said()
+
+
+def test_a_machine_without_a_link_is_warned_that_nobody_will_find_it(tmp_path: Path):
+    down = links(tmp_path / "down", lo="unknown", eth0="down", eth1="lowerlayerdown")
+    assert "no network link is up (eth0: down, eth1: lowerlayerdown): plug in" in split_notice(frozenset(), down)
+    assert "(none but lo)" in split_notice(frozenset(), links(tmp_path / "none", lo="unknown"))
+    assert "link" not in split_notice(frozenset(), links(tmp_path / "vpn", lo="unknown", eth0="down", tun0="unknown"))
+    assert "link" not in split_notice(frozenset(), tmp_path / "not Linux")
 
 
 def test_simulated_robots_with_a_namespace_have_clocks_of_their_own():
