@@ -20,7 +20,7 @@ class Line(Objective):
         torch.manual_seed(0)
         self.line = nn.Sequential(nn.Dropout(dropout), nn.Linear(4, 1))
         self.frozen = nn.Linear(2, 2).requires_grad_(False)
-        self.fit, self.noise, self.seen = fit, noise, []
+        self.fit, self.noise, self.seen, self.drawn = fit, noise, [], []
 
     def parts(self):
         return [(self.line, self.fit)]
@@ -28,6 +28,7 @@ class Line(Objective):
     def forward(self, rows, draw):
         self.seen.append(rows)
         noise = self.noise * torch.randn(len(rows), generator=draw)
+        self.drawn.append(noise.tolist())
         loss = (self.line[1](self.line[0](self.inputs[rows]))[:, 0] + noise - self.targets[rows]).square().mean()
         return {"loss": loss, "twice": 2 * loss}
 

@@ -35,7 +35,8 @@ def train(folder, processes, name, stop=None, **objective):
         return
     save_file(weights(line), folder / f"{name}-rank{processes.rank}.safetensors")
     seen = [rows.tolist() for rows in line.seen]
-    (folder / f"{name}-rank{processes.rank}.json").write_text(json.dumps({"seen": seen, "metrics": metrics}))
+    told = {"seen": seen, "drawn": line.drawn, "metrics": metrics}
+    (folder / f"{name}-rank{processes.rank}.json").write_text(json.dumps(told))
 
 
 if __name__ == "__main__":
