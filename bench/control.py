@@ -29,6 +29,7 @@ import yaml
 from geometry_msgs.msg import PoseStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from rlt_ros import msg, srv
 from rlt_ros.nodes import qos
@@ -39,6 +40,9 @@ PERIOD_MS = 50.0
 GIVE_UP = 240.0
 """s for a graph to get as far as it is measured."""
 POSE = "/franka_robot_state_broadcaster/current_pose"
+ALL = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+ALL_MEASURED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Nothing that passes may be lost: a command and a set-point of the grid can follow each other within a millisecond."""
 PATIENCE = 50
 """Presses, 0.1 s apart, until one is accepted."""
 UPWARDS = 0.2
@@ -62,10 +66,10 @@ class Tap:
         self.observed: dict[int, int] = {}
         self.measured: dict[int, int] = {}
         self.updates = 0.0
-        self._listen(PoseStamped, "/target_pose", qos.COMMAND, lambda t, m: self.commands.append((t, _numbers(m))))
-        self._listen(msg.ExecutedStep, "/rlt/executed_step", qos.STEP, lambda t, m: self.steps.append((t, m)))
-        self._listen(msg.Observation, "/rlt/observation", qos.STEP, lambda t, m: self.observed.update({m.id: t}))
-        self._listen(PoseStamped, POSE, qos.SENSOR, lambda t, m: self.measured.update({stamp_of(m.header): t}))
+        self._listen(PoseStamped, "/target_pose", ALL, lambda t, m: self.commands.append((t, _numbers(m))))
+        self._listen(msg.ExecutedStep, "/rlt/executed_step", ALL, lambda t, m: self.steps.append((t, m)))
+        self._listen(msg.Observation, "/rlt/observation", ALL, lambda t, m: self.observed.update({m.id: t}))
+        self._listen(PoseStamped, POSE, ALL_MEASURED, lambda t, m: self.measured.update({stamp_of(m.header): t}))
         self._listen(msg.LearnerStats, "/rlt/learner_stats", qos.STATS, self._learned)
 
     def _listen(self, kind: type, topic: str, profile: Any, take: Callable[[int, Any], None]) -> None:
