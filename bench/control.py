@@ -1,7 +1,7 @@
 """The robot's side in real time, with the simulated arm: one JSON line per measurement, a few minutes in all.
 
 jitter: set-points at the command rate against their grid, with and without the learner training on the same cores, with
-and without priorities. response: a press of stop, label and takeover to the first command that is another one for it.
+and without priorities. response: a press of stop, label and takeover to the control step that answers it.
 latency: an observation's stamp to its command, without a VLA pass.
 
 Real processes over real DDS. Times are the senders' own: the moment at which a message was published (source timestamp
@@ -240,7 +240,7 @@ def presses(tap: Tap, times: int) -> Iterator[dict[str, object]]:
                 _round(tap, person, taken, i)
             for press, found in taken.items():
                 ms, steps = np.array([m for m, _ in found]), [s for _, s in found]
-                yield {"bench": "response", "press": press, "presses": len(found), **spread(ms, "command"),
+                yield {"bench": "response", "press": press, "presses": len(found), **spread(ms, "step"),
                        "steps_max": max(steps)}  # fmt: skip
             yield {"bench": "latency", **latency(tap)}
 
@@ -265,16 +265,13 @@ def _round(tap: Tap, person: Person, taken: dict[str, list], number: int) -> Non
 
 
 def first_change(tap: Tap, pressed: int, moving: bool) -> tuple[float, int]:
-    """Milliseconds from a press to the first command that is another one for it: one that moves on, or one that does
-    not any more; a simulated reset sends none, there it is the step that says so. And the observations answered
-    meanwhile as if nothing had been pressed."""
-    human = msg.ExecutedStep.HUMAN
-    changes = [t for (_, a), (t, b) in itertools.pairwise(tap.commands) if t > pressed and (a != b) == moving]
-    changes += [t for t, step in tap.steps if t > pressed and step.driver == step.RESET and not moving]
-    if not changes:
-        raise RuntimeError("no command has changed")
-    unmoved = sum(pressed < s < min(changes) and (step.driver == human) != moving for s, step in tap.steps)
-    return (min(changes) - pressed) / 1e6, unmoved
+    """Milliseconds from a press to the control step that answers it, sent just after its command: a person's, or one
+    that is not any more. And the steps sent meanwhile as if nothing had been pressed."""
+    later = [(t, step.driver == step.HUMAN) for t, step in tap.steps if t > pressed]
+    answer = next((t for t, human in later if human == moving), None)
+    if answer is None:
+        raise RuntimeError(f"no step of {len(later)} answers a press")
+    return (answer - pressed) / 1e6, sum(t < answer for t, _ in later)
 
 
 def latency(tap: Tap) -> dict[str, object]:

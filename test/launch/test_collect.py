@@ -113,7 +113,7 @@ def test_collector_and_bag_of_a_run_tell_the_same_story(collect: Start, listener
     # Nodes may be well under way before they have found a recorder: its bag begins in the middle, and that is said.
     graph.wait_for(lambda: listener.spin() and listener.newest("/rlt/observation"), 240, "an observation")
     before = saved(graph)
-    graph.wait_for(lambda: listener.spin() and saved(graph) >= before + 3, 120, "demonstrations that it has heard")
+    graph.wait_for(lambda: listener.spin() and saved(graph) >= before + 4, 120, "demonstrations that it has heard")
     graph.send(signal.SIGINT, whole_group=True)
     assert graph.end() == 0
     bag = write_bag({topic: listener.received[topic] for topic in OWN_TOPICS}, tmp_path / "bag")
@@ -122,8 +122,8 @@ def test_collector_and_bag_of_a_run_tell_the_same_story(collect: Start, listener
     converted = {int(episode.arrays["stamp"][0]): episode for episode in DatasetReader(tmp_path / "from_bag")}
     shared = recorded.keys() & converted.keys()
     assert len(shared) >= 2
-    # Ctrl-C may come between a label and what the collector makes of it.
-    assert converted.keys() - shared <= {max(converted)}
+    # It may begin within a demonstration, and Ctrl-C may come between a label and what the collector makes of it.
+    assert converted.keys() - shared <= {min(converted), max(converted)}
     for stamp in shared:
         same(recorded[stamp], converted[stamp])
 
