@@ -355,12 +355,6 @@ class ChunkExecutor:
         )
 
 
-def _keep(table: OrderedDict, key: int, value: object, bound: int) -> None:
-    table[key] = value
-    if len(table) > bound:
-        table.popitem(last=False)
-
-
 def _phase_of(mode: PolicyMode, row: Row | None) -> int:
     """Critical phase of a step: it begins with the first chunk decided in it, and ends at once (method.md C.5, 39)."""
     current = mode.phase_id if mode.phase is Phase.CRITICAL else 0

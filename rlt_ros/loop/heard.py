@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.sightings import Sightings
 from rlt_ros.types import Mode, Phase, PolicyMode
@@ -18,11 +20,11 @@ class Heard:
 
     def word(self, word: PolicyMode) -> None:
         """The operator has spoken."""
-        _keep(self._words, word.observation_id, word)
+        keep_newest(self._words, word.observation_id, word)
 
     def command(self, command: HumanCommand) -> None:
         """A person has commanded a control step."""
-        _keep(self._commands, command.observation_id, command)
+        keep_newest(self._commands, command.observation_id, command)
 
     def word_for(self, observation_id: int) -> PolicyMode | None:
         """The word about this very observation."""
@@ -48,7 +50,8 @@ def no_word(stamp: int) -> PolicyMode:
     return PolicyMode(0, stamp, Mode.VLA, Phase.IDLE, 0, 0, explore=False, record=False, evaluation=False)
 
 
-def _keep(table: dict, key: int, value: object) -> None:
+def keep_newest(table: dict[int, Any], key: int, value: Any) -> None:
+    """Put a value under its number (an id or a stamp); those with the lowest numbers are forgotten beyond 16."""
     table[key] = value
     while len(table) > _KEPT:
         del table[min(table)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rlt_ros import msg
 from rlt_ros.loop.executor import ChunkExecutor, StepResult
-from rlt_ros.loop.heard import Heard, no_word
+from rlt_ros.loop.heard import Heard, keep_newest, no_word
 from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.motion import Command
 from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchroniser
@@ -38,8 +38,6 @@ from rlt_ros.robot.sections import one_of
 from rlt_ros.robot.state import RobotState
 from rlt_ros.types import Driver, Mode, PolicyMode
 
-KEPT_STATES = 16
-
 
 class ExecutorNode(ManagedNode):
     """Topics around `loop.executor.ChunkExecutor`: one `executed_step` for every observation.
@@ -58,6 +56,7 @@ class ExecutorNode(ManagedNode):
         self._observation: msg.Observation | None = None
         self._states: dict[int, RobotState] = {}
         self._heard = Heard()
+        self._command_of = self._heard.command_for if self.lockstep else self._heard.newest_command
         self._state: RobotState | None = None
         self._state_of: tuple[int, ...] = ()
         self._pending = False
@@ -139,9 +138,7 @@ class ExecutorNode(ManagedNode):
             return
         complete = self._equal.add(name, part.stamp, part)
         if complete is not None:
-            self._states[part.stamp] = robot_state(complete, self._robot)
-            while len(self._states) > KEPT_STATES:
-                del self._states[min(self._states)]
+            keep_newest(self._states, part.stamp, robot_state(complete, self._robot))
             self._advance()
 
     def _on_observation(self, message: msg.Observation) -> None:
@@ -275,9 +272,7 @@ class ExecutorNode(ManagedNode):
             observation.step,
             state,
             mode,
-            self._heard.command_for(observation.id)
-            if self._live is None
-            else self._heard.newest_command(observation.id),
+            self._command_of(observation.id),
             patient=patient and waited < self._config.wait_for_chunk,
             standing=None if self._live is None else self._live.motion.standing,
             fault="" if self._live is None else self._fault(mode),

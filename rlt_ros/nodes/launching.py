@@ -58,8 +58,9 @@ def split_notice(here: frozenset[str], interfaces: Path = INTERFACES) -> str:
     text = f"here: {', '.join(sorted(here))}; on other machines: {', '.join(sorted(elsewhere))}"
     if local_only():
         text += f"; {local_only()}: only this machine's nodes are found"
-    if unplugged(interfaces):
-        text += f"; no network link is up ({unplugged(interfaces)}): plug in, then start again, or nobody is found"
+    down = unplugged(interfaces)
+    if down:
+        text += f"; no network link is up ({down}): plug in, then start again, or nobody is found"
     return text
 
 

@@ -20,7 +20,7 @@ SILENCE = 5.0
 """Seconds without a word from a node that speaks every second, or without an observation, that are warned of."""
 
 
-class Heard:
+class Reports:
     """The newest statistics of a node, and how long ago they came."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -61,7 +61,7 @@ class StatusBoard:
         self._conductor, self._gate, self._learns, self._clock = conductor, gate, learns, clock
         self._steps_per_minute = 60.0 * control_rate
         self._tally = Tally()
-        self.actor, self.learner, self.observation = Heard(clock), Heard(clock), Heard(clock)
+        self.actor, self.learner, self.observation = Reports(clock), Reports(clock), Reports(clock)
         self.robot_mode = ""
         self._word: PolicyMode | None = None
         self._step: ExecutedStep | None = None

@@ -18,6 +18,7 @@ def check(rows: Iterable[Transition], times: Mapping[int, float], outcome: Outco
     """
     counts = {"before": 0, "after": 0, "doubtful": 0, "across": 0, "over a jump": 0}
     start, end = outcome.start + LIMIT + outcome.late, outcome.end - EDGE
+    jumps = (outcome.start, outcome.end) if outcome.cell.jumps else ()
     problems = []
     for row in rows:
         if not finite(row):
@@ -25,7 +26,6 @@ def check(rows: Iterable[Transition], times: Mapping[int, float], outcome: Outco
         if row.phase_id != outcome.phase_id:
             continue
         upon = [times.get(row.features_id + i, float("nan")) for i in range(row.valid_horizon)]
-        jumps = (outcome.start, outcome.end) if outcome.cell.jumps else ()
         if any(upon[0] < moment - EDGE and upon[-1] > moment + EDGE for moment in jumps):
             place = "over a jump"
         elif any(start < t < end for t in upon):

@@ -10,28 +10,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from graph import new_domain
-
-pytest.importorskip("rclpy")
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from graph import Listener
 from std_msgs.msg import String
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.witness import Witness
 
 
-class Bench:
+class Bench(Listener):
     """A node of this process with a witness, and others that come and go."""
 
     def __init__(self) -> None:
-        self.domain = new_domain()
-        self._context = Context()
-        rclpy.init(context=self._context, domain_id=self.domain)
-        self.node = rclpy.create_node("bench", context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
+        super().__init__({})
         self.witness = Witness(self.node, "worker", String, "work", qos.STEP)
         self.processes: list[subprocess.Popen] = []
 
@@ -44,7 +34,7 @@ class Bench:
     def wait(self, what: Callable[[], bool], timeout: float = 30.0) -> bool:
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.02)
+            self.spin(0.02)
             if what():
                 return True
         return False
@@ -53,8 +43,7 @@ class Bench:
         for process in self.processes:
             process.kill()
             process.wait()
-        self.node.destroy_node()
-        rclpy.shutdown(context=self._context)
+        super().close()
 
 
 @pytest.fixture()
