@@ -27,6 +27,7 @@ from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.nodes.launching import ALL_NODES, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -101,6 +102,7 @@ ARGUMENTS = [
         choices=["true", "false"],
         description="Activate the lifecycle nodes at start; false: by `ros2 lifecycle`.",
     ),
+    *recording_arguments(),
 ]
 
 
@@ -210,7 +212,8 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
-    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
+    groups = recorder(argument, run_dir / "bag" if run_dir else None)
+    groups.append(under(argument["namespace"], [nodes[name] for name in nodes if name in here]))
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}
         groups.append(under(robot, [vital("features", managed, own, stage1, task)]))

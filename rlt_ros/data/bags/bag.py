@@ -41,6 +41,14 @@ class Bag:
         self._reader = _open(path)
         self.kinds = {connection.topic: connection.msgtype for connection in self._reader.connections}
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Messages of each topic, as the bag states them."""
+        total: Counter[str] = Counter()
+        for connection in self._reader.connections:
+            total[connection.topic] += connection.msgcount
+        return dict(total)
+
     def __enter__(self) -> Bag:
         return self
 
@@ -74,16 +82,15 @@ class Bag:
             raise
         except Exception as error:  # the library lets errors of its compression and of struct through
             raise BagError(f"{self.path}: ends in a damaged place ({error}); {_KILLED}") from error
-        self._check_counts(connections, counts)
+        self._check_counts(counts)
 
-    def _check_counts(self, connections: list[Any], counts: dict[str, int]) -> None:
+    def _check_counts(self, counts: dict[str, int]) -> None:
         # Records of nothing but zeros are skipped by a reader of MCAP, and everything behind them with it.
-        stated = Counter({topic: 0 for topic in counts})
-        for connection in connections:
-            stated[connection.topic] += connection.msgcount
+        stated = self.counts
         for topic, count in counts.items():
-            if count != stated[topic]:
-                raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {stated[topic]}")
+            there = stated.get(topic, 0)
+            if count != there:
+                raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {there}")
 
     def message(self, raw: Raw) -> Any:
         """The message, with numpy arrays for its arrays. Raises BagError where bytes and definition do not fit."""
