@@ -17,14 +17,14 @@ ARGUMENTS = [
     DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
     DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
     DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
-    *recording_arguments(record="true"),
+    *recording_arguments()[1:],
 ]
 
 
 def record(context: LaunchContext) -> list:
     """The recorder, now that the arguments are known."""
     argument = {a.name: context.perform_substitution(LaunchConfiguration(a.name)) for a in ARGUMENTS}
-    return recorder(argument, Path(argument["bag"]).expanduser().resolve())
+    return recorder(argument | {"record": "true"}, Path(argument["bag"]).expanduser().resolve())
 
 
 def generate_launch_description() -> LaunchDescription:

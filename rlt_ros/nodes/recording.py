@@ -14,11 +14,11 @@ COUNTING_TIME = 300.0
 """Seconds that the recorder may take to close its bag and to count what is in it, before launch loses patience."""
 
 
-def recording_arguments(record: str = "false") -> list[DeclareLaunchArgument]:
-    """Launch arguments of a recording. record: default of the first."""
+def recording_arguments() -> list[DeclareLaunchArgument]:
+    """Launch arguments of a recording, the first of them whether there is to be one."""
     return [
         DeclareLaunchArgument(
-            "record", default_value=record, choices=["true", "false"], description="Record the run to a bag."
+            "record", default_value="false", choices=["true", "false"], description="Record the run to a bag."
         ),
         DeclareLaunchArgument(
             "record_profile", default_value="learning", description="Topics: learning, full, or a YAML file."

@@ -10,3 +10,8 @@ def is_bag(path: Path) -> bool:
     if path.suffix in (".mcap", ".db3"):
         return path.is_file()
     return path.is_dir() and ((path / "metadata.yaml").is_file() or any(path.glob("*.mcap*")))
+
+
+def is_finished(path: Path) -> bool:
+    """Whether its recorder ended it: a killed one leaves no metadata."""
+    return path.is_file() or (path / "metadata.yaml").is_file()

@@ -1,0 +1,153 @@
+"""A run that is recorded and replayed: real processes over real DDS, the bag against what the run itself kept."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from geometry_msgs.msg import PoseStamped
+from graph import Graph, Listener, new_domain
+
+from rlt_ros import msg
+from rlt_ros.nodes import qos
+from rlt_ros.rl.codec import encode
+from rlt_ros.rl.journal import Journal
+
+pytest.importorskip("rosbags")
+
+from rlt_ros.data.bags.rows import contracted_rows
+
+Start = Callable[..., Graph]
+TRACEBACK = "Traceback (most recent call last)"
+
+
+@pytest.fixture()
+def launched(tmp_path: Path) -> Iterator[Start]:
+    """Starts a launch file of this package; whatever still runs afterwards is ended."""
+    started: list[Graph] = []
+
+    def start(launch_file: str, domain: int | None = None, **arguments: object) -> Graph:
+        started.append(Graph(tmp_path / f"other{len(started)}.log", arguments, launch_file, domain))
+        return started[-1]
+
+    yield start
+    for graph in started:
+        graph.abandon()
+
+
+def test_a_recorded_run_can_be_learned_from_again(stage2: Start, launched: Start, tmp_path: Path) -> None:
+    graph = stage2(practice_minutes=0.35, eval_episodes=2, record="true", record_profile="full", record_floor_gb=0.1)
+    graph.wait_for(lambda: (graph.run_dir / "summary.json").exists(), 300, "the summary")
+    assert graph.end(300) == 0, graph.text[-3000:]
+    assert TRACEBACK not in graph.text
+    check_counts(graph)
+    bag, journal = graph.run_dir / "bag", list(Journal(graph.run_dir / "transitions"))
+    rows = [row for _, row in contracted_rows(bag)]
+    assert [encode(row) for row in rows] == [encode(row) for row in journal]
+    assert len(rows) > 40
+    for name in ("once", "twice"):
+        replay = launched("replay.launch.py", bag=bag, into="learner", out=tmp_path / name)
+        assert replay.end(300) == 0, replay.text
+    live, once, twice = (
+        (folder / "policy.safetensors").read_bytes()
+        for folder in (graph.run_dir, tmp_path / "once", tmp_path / "twice")
+    )
+    assert once == twice
+    assert once == live
+
+
+def check_counts(graph: Graph) -> None:
+    """The recorder says what it lacks, in the run's summary too, and it lacks nothing that has a number."""
+    summary = json.loads((graph.run_dir / "summary.json").read_text())
+    told = summary["recording"]
+    assert told == json.loads((graph.run_dir / "bag_counts.json").read_text())
+    topics = told["topics"]
+    numbered = {topic: count for topic, count in topics.items() if count["lost"] is not None and count["exact"]}
+    assert set(numbered) == {"/rlt/observation", "/rlt/executed_step", "/rlt/policy_mode", "/rlt/transition"}
+    assert {topic: count["lost"] for topic, count in numbered.items()} == dict.fromkeys(numbered, 0), graph.text[-3000:]
+    assert topics["/rlt/transition"]["messages"] >= summary["transitions"]["published"]
+    for topic in ("/front/color/image_raw", "/target_pose", "/rlt/policy_weights", "/clock", "/tf_static"):
+        assert topics[topic]["messages"] > 0, topic
+    assert told["faults"] == []
+
+
+def test_below_the_floor_the_run_goes_on_without_a_bag(stage2: Start) -> None:
+    graph = stage2(practice_minutes=0.1, eval_episodes=1, record="true", record_floor_gb=1e9)
+    graph.wait_for_line(r"record: not begun: .* GB are free for .*, the floor is 1e\+09 GB .*; the run goes on")
+    graph.wait_for(lambda: (graph.run_dir / "summary.json").exists(), 300, "the summary")
+    assert graph.end() == 0
+    assert not (graph.run_dir / "bag").exists()
+
+
+def test_a_killed_recorder_ends_nothing_and_its_bag_is_mended(stage2: Start, launched: Start, tmp_path: Path) -> None:
+    graph = stage2(practice_minutes=30, record="true", record_floor_gb=0.1)
+    graph.wait_for_line(r"\[teleop-\d+\] practice .* episode [2-9]", 240)
+    player = graph.wait_for(lambda: bag_process(graph), 30, "the recorder")
+    graph.wait_for(lambda: size(graph.run_dir / "bag") > 100_000, 120, "a bag of some size")
+    player.send_signal(signal.SIGKILL)
+    graph.wait_for_line(r"record: the recorder has ended by itself, exit code -9; the run goes on")
+    episode = graph.text.count("practice ")
+    graph.wait_for(lambda: graph.text.count("practice ") > episode, 120, "the next episode")
+    graph.send(signal.SIGINT)
+    assert graph.end() == 0
+    bag = graph.run_dir / "bag"
+    assert not (bag / "metadata.yaml").exists()
+    replay = launched("replay.launch.py", bag=bag, into="learner", out=tmp_path / "again")
+    assert replay.end(300) == 0, replay.text
+    assert "It is mended first" in replay.text
+    found = [encode(row) for _, row in contracted_rows(bag)]
+    journal = [encode(row) for row in Journal(graph.run_dir / "transitions")]
+    assert 0 < len(found) <= len(journal)
+    assert found == journal[: len(found)]
+
+
+def bag_process(graph: Graph):
+    import psutil
+
+    for process in psutil.Process(graph.process.pid).children(recursive=True):
+        words = process.cmdline()
+        if "bag" in words and "record" in words:
+            return process
+    return None
+
+
+def size(bag: Path) -> int:
+    return sum(path.stat().st_size for path in bag.glob("*.mcap"))
+
+
+def test_a_bag_beside_a_live_executor_moves_nothing(stage2: Start, launched: Start, tmp_path: Path) -> None:
+    """Field report B36: neither through the replay, which keeps out of its way, nor played as it is."""
+    recorded = stage2(practice_minutes=0.1, eval_episodes=1, record="true", record_profile="full", record_floor_gb=0.1)
+    assert recorded.end(300) == 0
+    bag = recorded.run_dir / "bag"
+    domain = new_domain()
+    topics = {
+        "/target_pose": (PoseStamped, qos.COMMAND),
+        "/rlt/executed_step": (msg.ExecutedStep, None),
+        "/replay/rlt/action_chunk": (msg.ActionChunk, None),
+        "/replay/target_pose": (PoseStamped, None),
+        "/rlt/action_chunk": (msg.ActionChunk, None),
+    }
+    listener = Listener(topics, domain)
+    try:
+        live = stage2(domain, run_dir=tmp_path / "live", nodes="sim,observation,executor", reset="motion",
+                      lockstep="false", checkpoint=None)  # fmt: skip
+        live.wait_for(lambda: listener.spin() and listener.newest("/rlt/executed_step"), 120, "executed steps")
+        replay = launched("replay.launch.py", domain, bag=bag, into="view")
+        replay.wait_for_line("replay: an executor is running in .*: everything is played under /replay")
+        assert drain(listener, replay) == 0, replay.text
+        assert listener.received["/replay/rlt/action_chunk"] and listener.received["/replay/target_pose"]
+        assert not listener.received["/rlt/action_chunk"] and not listener.received["/target_pose"]
+        assert not any(step.commanded for step in listener.received["/rlt/executed_step"])
+    finally:
+        listener.close()
+
+
+def drain(listener: Listener, graph: Graph) -> int:
+    """Receive until launch has ended; its exit code."""
+    while graph.process.poll() is None:
+        listener.spin()
+    return graph.end()
