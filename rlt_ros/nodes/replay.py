@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def live_run(states: Collection[str]) -> str:
     """What in this graph a replay must not disturb: an executor, or somebody who publishes a robot's state."""
-    with rclpy.init(signal_handler_options=SignalHandlerOptions.NO):
+    with rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO):
         node = rclpy.create_node("_replay", start_parameter_services=False, enable_rosout=False)
         end = time.monotonic() + LOOK_FOR
         found = ""

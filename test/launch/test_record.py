@@ -134,7 +134,7 @@ def test_a_bag_beside_a_live_executor_moves_nothing(stage2: Start, launched: Sta
     listener = Listener(topics, domain)
     try:
         live = stage2(domain, run_dir=tmp_path / "live", nodes="sim,observation,executor", reset="motion",
-                      lockstep="false", checkpoint=None)  # fmt: skip
+                      lockstep="false")  # fmt: skip
         live.wait_for(lambda: listener.spin() and listener.newest("/rlt/executed_step"), 120, "executed steps")
         replay = launched("replay.launch.py", domain, bag=bag, into="view")
         replay.wait_for_line("replay: an executor is running in .*: everything is played under /replay")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from test_train import assert_same_learning, lived, reopened, train
 pytest.importorskip("rosbags")
 
 from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from rlt_ros.data.bags.definitions import typestore
+from rlt_ros.data.bags.bag import Bag
+from rlt_ros.data.bags.definitions import message_folder, own_types, typestore
 from rlt_ros.data.bags.rows import contracted_rows
+from rlt_ros.data.bags.versions import differences
 from rlt_ros.rl.codec import encode
 from rlt_ros.types import Features, Transition
 
@@ -123,3 +127,29 @@ def test_a_bag_without_rows(tmp_path: Path, capsys: pytest.CaptureFixture) -> No
         writer.add_connection("/rlt/features", "rlt_ros/msg/Features", typestore=STORE)
     assert train(tmp_path / "bag", "--out", tmp_path / "out") == 1
     assert "no topic of rlt_ros/msg/Transition; there are /rlt/features" in capsys.readouterr().err
+
+
+def test_a_bag_of_an_older_version_of_the_messages(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """As if `last_of_phase` had not been there, and `step` narrower: the first is named, the second does not matter."""
+    text = (message_folder() / "Transition.msg").read_text()
+    older = re.sub(r"(?m)^bool last_of_phase.*\n", "", text).replace("uint32 step  ", "uint16 step  ")
+    store = get_typestore(Stores.ROS2_KILTED)
+    types = own_types(message_folder()) | get_types_from_msg(older, "rlt_ros/msg/Transition")
+    store.register(types)
+    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        writer.add_connection("/rlt/transition", "rlt_ros/msg/Transition", typestore=store)
+    with Bag(tmp_path / "bag") as bag:
+        assert differences(bag) == [
+            "rlt_ros/msg/Transition.step: uint16 in the bag, uint32 here",
+            "rlt_ros/msg/Transition.last_of_phase: bool here, not in the bag",
+        ]
+    assert train(tmp_path / "bag", "--out", tmp_path / "out") == 1
+    assert (
+        "its rows are of an older version of the messages: rlt_ros/msg/Transition.last_of_phase: bool here"
+        in capsys.readouterr().err
+    )
+
+
+def test_messages_of_this_version_do_not_differ(tmp_path: Path) -> None:
+    with Bag(recorded(tmp_path / "bag", as_sent())) as bag:
+        assert differences(bag) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -48,6 +48,11 @@ class Bag:
         for connection in self._reader.connections:
             total[connection.topic] += connection.msgcount
         return dict(total)
+
+    @property
+    def definitions(self) -> Mapping[str, Any]:
+        """By type, the definitions that its messages are read with."""
+        return self._reader.typestore.fielddefs
 
     def __enter__(self) -> Bag:
         return self

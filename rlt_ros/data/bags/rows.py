@@ -11,6 +11,7 @@ import numpy as np
 
 from rlt_ros.data.bags.bag import Bag
 from rlt_ros.data.bags.errors import BagError
+from rlt_ros.data.bags.versions import ABSENT, differences
 from rlt_ros.types import Features, Label, Transition
 
 TRANSITION = "rlt_ros/msg/Transition"
@@ -26,6 +27,7 @@ def contracted_rows(path: Path) -> Iterator[tuple[str, Transition]]:
         topics = bag.topics_of(TRANSITION)
         if not topics:
             raise BagError(f"{path}: no topic of {TRANSITION}; there are {', '.join(sorted(bag.kinds)) or 'none'}")
+        _check_version(bag)
         for raw in bag.raw(topics):
             message = bag.message(raw)
             waiting = early.setdefault(str(message.stream), {})
@@ -38,6 +40,13 @@ def contracted_rows(path: Path) -> Iterator[tuple[str, Transition]]:
     for stream, waiting in early.items():
         if waiting:
             raise BagError(f"{path}: row {done[stream] + 1} of stream {stream!r} is missing; {len(waiting)} follow it")
+
+
+def _check_version(bag: Bag) -> None:
+    """Fields that only the bag has, and numbers of another width, do not matter. Raises BagError naming the others."""
+    lacking = [line for line in differences(bag, [TRANSITION]) if line.endswith(ABSENT)]
+    if lacking:
+        raise BagError(f"{bag.path}: its rows are of an older version of the messages: {'; '.join(lacking)}")
 
 
 def transition(message: Any, where: str) -> Transition:

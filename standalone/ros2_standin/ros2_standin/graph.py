@@ -30,7 +30,7 @@ def add_node_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def open_node(args: argparse.Namespace, name: str = "") -> Iterator[Node]:
     """A node that has looked around for `--spin-time`. Ctrl-C stays Python's."""
-    with rclpy.init(signal_handler_options=SignalHandlerOptions.NO):
+    with rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO):
         node = rclpy.create_node(
             name or f"{HIDDEN_NAME}_{os.getpid()}",
             start_parameter_services=False,

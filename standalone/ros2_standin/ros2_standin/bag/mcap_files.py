@@ -36,6 +36,7 @@ class McapFile:
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
         self._flushed = time.monotonic()
+        self._writer.flush()  # so that it is known for what it is, however early the recorder is killed
         for topic in topics:
             self.add(topic)
 

@@ -70,7 +70,7 @@ def main(args: argparse.Namespace) -> int | str:
     ended = threading.Event()
     for number in _SIGNALS:
         signal.signal(number, lambda *_: ended.set())
-    with opened(args.bag_path) as reader, rclpy.init(signal_handler_options=SignalHandlerOptions.NO):
+    with opened(args.bag_path) as reader, rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO):
         node = rclpy.create_node("rosbag2_player", start_parameter_services=False)
         wanted = [connection for connection in reader.connections if _wanted(args, connection.topic)]
         player = Player(node, reader, options, ended)

@@ -22,6 +22,7 @@ from .definitions import installed_hash
 from .playlist import NANOSECONDS, Playlist
 
 DEPTH = 100
+KNOWN = ("reliable", "best_effort", "transient_local", "volatile")
 ACKNOWLEDGED = 2.0
 """Seconds at the end in which the last messages may still be on their way."""
 
@@ -162,7 +163,12 @@ class _Pace:
 
 
 def _offer(qos: Any) -> QoSProfile:
-    """A recorded profile as one to publish with; deadlines and leases are the business of who is there now."""
-    names = {name: POLICIES[name].get_from_short_key(getattr(qos, name).name.lower()) for name in POLICIES}
-    names.pop("liveliness")
-    return QoSProfile(depth=qos.depth or DEPTH, **names)
+    """A recorded profile as one to publish with: what decides who can listen. History is not told over DDS, and
+    deadlines and leases are the business of who is there now.
+    """
+    profile = QoSProfile(depth=qos.depth or DEPTH)
+    for name in ("reliability", "durability"):
+        word = getattr(qos, name).name.lower()
+        if word in KNOWN:
+            setattr(profile, name, POLICIES[name].get_from_short_key(word))
+    return profile

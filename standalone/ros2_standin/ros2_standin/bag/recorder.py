@@ -46,7 +46,7 @@ def record(writer: BagWriter, options: Options) -> int:
     ended = threading.Event()
     previous = {number: signal.signal(number, lambda *_: ended.set()) for number in _SIGNALS}
     try:
-        with rclpy.init(signal_handler_options=SignalHandlerOptions.NO):
+        with rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO):
             return _Recorder(writer, options, ended).run()
     finally:
         for number, handler in previous.items():

@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> str | None:
     if not paths:
         return f"[ERROR] [ros2bag]: no .mcap files in {folder}"
     topics: dict[str, Topic] = {}
-    found = [_mended(path) for path in paths]
+    found = [_mended(path) for path in paths if _begun(path)]
     for one in found:
         _add_topics(one, topics)
     compression = ("MESSAGE", "zstd") if any(one.packed for one in found) else ("", "")
@@ -38,6 +38,13 @@ def main(args: argparse.Namespace) -> str | None:
     metadata.write(folder, metadata.text(list(topics.values()), files, compression))
     print(f"reindexed {folder}: {sum(f.count for f in files)} messages in {len(files)} files")
     return None
+
+
+def _begun(path: Path) -> bool:
+    if path.stat().st_size:
+        return True
+    print(f"{path.name}: nothing in it")
+    return False
 
 
 def _mended(path: Path) -> mcap_repair.Found:
