@@ -1,8 +1,9 @@
-"""Files of a bag as the stand-in writes and mends them, without anything running: cut anywhere, damaged, on a full disk."""
+"""Files of a bag as the stand-in writes and mends them: cut anywhere, damaged, on a full disk."""
 
 from __future__ import annotations
 
-import errno
+import resource
+import signal
 import sys
 from pathlib import Path
 
@@ -130,24 +131,46 @@ class Namespace:
         self.bag_path = bag_path
 
 
-class FullDisk:
-    """A file that takes so many bytes."""
+@pytest.mark.parametrize("preset", ["none", "zstd_fast"])
+@pytest.mark.parametrize("split", [0, 1000])
+def test_wherever_the_disk_refuses_the_bag_is_whole(tmp_path: Path, preset: str, split: int) -> None:
+    for limit in range(2600, 4200, 97):
+        bag = tmp_path / f"bag{limit}"
+        refused = filled(bag, limit, Storage(size=split, preset=preset))
+        assert refused or split
+        known = metadata.read(bag)
+        with Reader(bag) as reader:
+            found = [data for _, _, data in reader.messages()]
+            counts = {c.topic: c.msgcount for c in reader.connections}
+        assert found == [text(number) for number in range(len(found))]
+        assert known["message_count"] == len(found) == sum(counts.values()) > 0
+        assert counts["/a"] - counts["/b"] in (0, 1)
 
-    def __init__(self, raw, room: int) -> None:  # noqa: ANN001 - io.FileIO
-        self._write, self._room = raw.write, room
 
-    def __call__(self, data) -> int:  # noqa: ANN001 - bytes or a view
-        if self._room < len(data):
-            written, self._room = self._write(bytes(data[: self._room])), 0
-            if not written:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return written
-        self._room -= len(data)
-        return self._write(data)
+def filled(bag: Path, limit: int, storage: Storage) -> bool:
+    """Write 120 messages where no file may be larger than `limit` bytes; whether some were refused."""
+    writer = BagWriter(bag, storage)
+    for name in TOPICS:
+        writer.add_topic(Topic(name, KIND))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        for number in range(120):
+            writer.write(TOPICS[number % 2], text(number), START + number)
+    except OSError:
+        pass
+    try:
+        return writer.close() > 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def test_topics_by_name_type_and_expression() -> None:
-    chosen = Selection(topics={"/a"}, types={"x/msg/X"}, regex="cam.*image", exclude_topics={"/a/b"}, exclude_regex="raw")
+    chosen = Selection(
+        topics={"/a"}, types={"x/msg/X"}, regex="cam.*image", exclude_topics={"/a/b"}, exclude_regex="raw"
+    )
     taken = {
         "/a": ["s"], "/b": ["x/msg/X"], "/camera/image": ["s"], "/camera/image_raw": ["s"], "/c": ["s"],
         "/two": ["x/msg/X", "s"], "/_hidden/camera/image": ["s"],

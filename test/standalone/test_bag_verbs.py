@@ -56,6 +56,7 @@ def numbers(bag: Path, topic: str) -> list[int]:
         connections = [c for c in reader.connections if c.topic == topic]
         found = [reader.deserialize(data, c.msgtype) for c, _, data in reader.messages(connections=connections)]
     import shutil  # DEBUG
+
     nn = [int((m.data if hasattr(m, "encoding") is False else m.header.frame_id).split()[-1]) for m in found]
     if nn != sorted(nn):
         shutil.copytree(bag, "/tmp/tools_dbg_bag", dirs_exist_ok=True)

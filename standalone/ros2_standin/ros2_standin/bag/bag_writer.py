@@ -70,8 +70,11 @@ class BagWriter:
             if self._file is not None:
                 self._file.flush_if_due()
 
-    def close(self) -> None:
-        """End the last file and write the metadata. Raises OSError if there is no room even for that."""
+    def close(self) -> int:
+        """End the last file and write the metadata; returns how many messages the disk did not take after all. Raises
+        OSError if there is no room even for that.
+        """
+        taken = self.count
         if not self._failed:
             try:
                 self._end_file()
@@ -80,6 +83,7 @@ class BagWriter:
         if self._failed and self._file is not None:
             self._save_last(self._file)
         metadata.write(self._folder, self._text())
+        return taken - self.count
 
     @contextmanager
     def _failing(self) -> Iterator[None]:

@@ -31,7 +31,8 @@ class McapFile:
         self.path = path
         self.facts = File(path.name)
         self._raw = io.FileIO(path, "x")
-        self._writer = Writer(self._raw, chunk_size=CHUNK_BYTES, compression=PRESETS[preset])
+        self._buffered = io.BufferedWriter(self._raw)
+        self._writer = Writer(self._buffered, chunk_size=CHUNK_BYTES, compression=PRESETS[preset])
         self._writer.start(profile="ros2")
         self._schemas: dict[str, int] = {}
         self._channels: dict[str, int] = {}
@@ -43,7 +44,7 @@ class McapFile:
     @property
     def size(self) -> int:
         """Bytes in the file so far."""
-        return self._raw.tell()
+        return self._buffered.tell()
 
     def add(self, topic: Topic) -> None:
         """Announce a topic."""

@@ -90,7 +90,7 @@ def repair(path: Path, make_room: bool = False) -> Found:
     """Cut off what is torn and write the index; returns what is there now. make_room: on a full disk, by dropping the
     newest chunks. Raises NotMcap, OSError.
     """
-    with path.open("r+b") as file:
+    with path.open("r+b", buffering=0) as file:  # what a full disk refuses must not wait in a buffer for the next try
         found = scan(file, path)
         while True:
             try:
@@ -211,16 +211,20 @@ def _facts(name: str, chunks: list[ChunkIndex], counts: list[Counter[int]]) -> F
 
 
 def _finish(file: BinaryIO, found: Found) -> None:
-    file.flush()
     os.ftruncate(file.fileno(), found.end)
     file.seek(found.end)
     _complete_last_index(file, found)
     end = RecordBuilder()
     DataEnd(0).write(end)
-    file.write(end.end())
-    file.write(_summary(found, file.tell()))
-    file.flush()
+    _write(file, end.end())
+    _write(file, _summary(found, file.tell()))
     os.fsync(file.fileno())
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
 
 
 def _complete_last_index(file: BinaryIO, found: Found) -> None:
@@ -238,7 +242,7 @@ def _complete_last_index(file: BinaryIO, found: Found) -> None:
         index.message_index_offsets[channel] = file.tell()
         builder = RecordBuilder()
         MessageIndex(channel, entries).write(builder)
-        file.write(builder.end())
+        _write(file, builder.end())
     found.end = file.tell()
     index.message_index_length = found.end - place
 

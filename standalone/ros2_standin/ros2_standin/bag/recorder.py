@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import threading
 from collections.abc import Callable
@@ -84,7 +85,10 @@ class _Recorder:
         self._node.destroy_node()
         self._backlog.close()
         try:
-            self._writer.close()
+            lost = self._writer.close()
+            if lost:
+                self._failure = self._failure or OSError(errno.ENOSPC, "the disk is full")
+                self._log.error(f"the disk had no room for the last {lost} messages")
         except OSError as error:
             self._failure = self._failure or error
             self._log.error(f"the bag could not be ended: {error}; `ros2 bag reindex` mends it once there is room")
