@@ -74,6 +74,24 @@ def check_counts(graph: Graph) -> None:
     assert told["faults"] == []
 
 
+def test_a_collecting_session_is_recorded_by_itself_and_from_outside(launched: Start, tmp_path: Path) -> None:
+    domain, outside = new_domain(), tmp_path / "bags" / "outside"
+    recorder = launched("record.launch.py", domain, bag=outside, record_floor_gb=0.1)
+    recorder.wait_for_line("Recording...")
+    options = {"demonstrator": "expert", "seed": 1, "record_profile": "full", "record_floor_gb": 0.1}
+    graph = launched("collect.launch.py", domain, out=tmp_path / "demos", episodes=2, record="true", **options)
+    assert graph.end(300) == 0, graph.text[-3000:]
+    recorder.send(signal.SIGINT)
+    assert recorder.end(120) == 0, recorder.text
+    for bag in (tmp_path / "demos_bag", outside):
+        told = json.loads((bag.parent / f"{bag.name}_counts.json").read_text())
+        assert told["faults"] == []
+        steps = told["topics"]["/rlt/executed_step"]
+        assert (steps["lost"], steps["exact"]) == (0, True)
+        assert steps["messages"] > 50
+    assert "/rlt/observation" not in told["topics"]  # learning is the default
+
+
 def test_below_the_floor_the_run_goes_on_without_a_bag(stage2: Start) -> None:
     graph = stage2(practice_minutes=0.1, eval_episodes=1, record="true", record_floor_gb=1e9)
     graph.wait_for_line(r"record: not begun: .* GB are free for .*, the floor is 1e\+09 GB .*; the run goes on")
