@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "standalone" / "ros
 
 from ros2_standin.bag import mcap_files, mcap_repair, metadata
 from ros2_standin.bag.bag_writer import BagWriter, Storage
-from ros2_standin.bag.definitions import definition, installed_hash
+from ros2_standin.bag.definitions import definition, difference, installed_hash
 from ros2_standin.bag.mcap_files import McapFile
 from ros2_standin.bag.metadata import Topic
 from ros2_standin.bag.playlist import Playlist
@@ -188,6 +188,16 @@ def test_definitions_hold_every_type_within() -> None:
     assert definition("nobody/msg/Nothing") == ""
     assert installed_hash("sensor_msgs/msg/Image").startswith("RIHS01_")
     assert installed_hash("nobody/msg/Nothing") == ""
+
+
+def test_another_version_of_a_type_is_described_by_its_fields() -> None:
+    kind = "sensor_msgs/msg/JointState"
+    assert difference(kind, definition(kind)) == ""
+    older = definition(kind).replace("float64[] effort", "float32[] effort").replace("string frame_id", "")
+    assert difference(kind, older) == (
+        "sensor_msgs/JointState.effort is float32[] in the bag, float64[] here; "
+        "std_msgs/Header.frame_id is missing in the bag, string here"
+    )
 
 
 def test_hashes_are_those_that_the_library_computes() -> None:

@@ -81,9 +81,21 @@ class BagWriter:
             except OSError:
                 self._failed = True
         if self._failed and self._file is not None:
-            self._save_last(self._file)
-        metadata.write(self._folder, self._text())
+            self._file.abandon()
+            self._files.append(self._file.facts)
+            self._mend(drop=0)
+        self._write_metadata()
         return taken - self.count
+
+    def _write_metadata(self) -> None:
+        while True:
+            try:
+                metadata.write(self._folder, self._text())
+                return
+            except OSError:
+                if not (self._files and self._files[-1].count and self._storage.mode != "file"):
+                    raise
+                self._mend(drop=1)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -93,13 +105,13 @@ class BagWriter:
             self._failed = True
             raise
 
-    def _save_last(self, file: McapFile) -> None:
-        # The disk has no room for what is in memory: the file ends where its last whole chunk does.
-        file.abandon()
-        found = repair(file.path, make_room=True)
+    def _mend(self, drop: int) -> None:
+        """The disk has no room for all: the last file ends where a chunk does. drop: so many of those on the disk."""
+        last = self._files[-1]
+        found = repair(self._folder / last.path, make_room=True, drop=drop)
         for name, topic in self._topics.items():
             topic.count = self._before.get(name, 0) + found.counts[name]
-        self._files.append(found.facts)
+        self._files[-1] = found.facts
 
     def _is_full(self, file: McapFile, stamp: int) -> bool:
         storage = self._storage

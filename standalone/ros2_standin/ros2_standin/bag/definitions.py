@@ -41,6 +41,31 @@ def installed_hash(kind: str) -> str:
     return hashes.get(kind, "")
 
 
+def difference(kind: str, theirs: str) -> str:
+    """Which fields of a type another definition of it has otherwise, in words; empty where none."""
+    here, there = _fields(kind, definition(kind)), _fields(kind, theirs)
+    words = []
+    for name in {**here, **there}:
+        ours, other = here.get(name, {}), there.get(name, {})
+        for field in {**ours, **other}:
+            if ours.get(field) != other.get(field):
+                pair = (other.get(field, "missing"), ours.get(field, "missing"))
+                words.append(f"{name}.{field} is {pair[0]} in the bag, {pair[1]} here")
+    return "; ".join(words)
+
+
+def _fields(kind: str, text: str) -> dict[str, dict[str, str]]:
+    """By type and field, the field's type."""
+    found: dict[str, dict[str, str]] = {}
+    for part in text.split(SEPARATOR):
+        lines = [line.split("#")[0].split() for line in part.strip().splitlines()]
+        name = _short(kind)
+        if lines and lines[0][:1] == ["MSG:"]:
+            name = lines.pop(0)[1]
+        found[name] = {words[1]: words[0].split("/")[-1] for words in lines if len(words) > 1 and "=" not in words[1]}
+    return found
+
+
 def _parts(text: str, package: str) -> list[str]:
     without_comments = re.sub(r"#.*", "", text)
     return [f"{match['package'] or package}/msg/{match['name']}" for match in _FIELD.finditer(without_comments)]

@@ -86,12 +86,14 @@ def finished(path: Path) -> bool:
     return tail[0] == Opcode.FOOTER and tail.endswith(MCAP0_MAGIC)
 
 
-def repair(path: Path, make_room: bool = False) -> Found:
+def repair(path: Path, make_room: bool = False, drop: int = 0) -> Found:
     """Cut off what is torn and write the index; returns what is there now. make_room: on a full disk, by dropping the
-    newest chunks. Raises NotMcap, OSError.
+    newest chunks. drop: so many of them in any case. Raises NotMcap, OSError.
     """
     with path.open("r+b", buffering=0) as file:  # what a full disk refuses must not wait in a buffer for the next try
         found = scan(file, path)
+        for _ in range(min(drop, len(found.chunks))):
+            found.drop_last_chunk()
         while True:
             try:
                 _finish(file, found)

@@ -74,11 +74,15 @@ def text(
 def write(folder: Path, content: str) -> None:
     """Write it whole or not at all."""
     aside = folder / f"{NAME}.tmp"
-    with aside.open("w") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(folder / NAME)
+    try:
+        with aside.open("w") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(folder / NAME)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def read(folder: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rosgraph_msgs.msg import Clock
 
 from ..interfaces import interface
 from ..qos import POLICIES
-from .definitions import installed_hash
+from .definitions import difference, installed_hash
 from .playlist import NANOSECONDS, Playlist
 
 DEPTH = 100
@@ -119,8 +119,10 @@ class Player:
             return False
         here = installed_hash(connection.msgtype)
         if here and connection.digest and here != connection.digest:
+            fields = difference(connection.msgtype, connection.msgdef.data)
             self._log.error(
                 f"{topic} is not played: {connection.msgtype} in the bag is {connection.digest}, here it is {here}"
+                + (f": {fields}" if fields else "")
             )
             return False
         name = self._options.remap.get(topic, topic)

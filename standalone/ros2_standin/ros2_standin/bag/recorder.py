@@ -134,8 +134,12 @@ class _Recorder:
         self._log.info(f"Subscribed to topic '{topic}'")
 
     def _receiver(self, topic: str) -> Callable[[bytes, dict[str, int]], None]:
+        newest = 0
+
         def received(data: bytes, info: dict[str, int]) -> None:
-            stamp = info.get("received_timestamp", 0)
+            nonlocal newest
+            # A message that DDS had to ask for again comes in its place, but was received after those behind it.
+            stamp = newest = max(newest, info.get("received_timestamp", 0))
             if self._options.use_sim_time or stamp <= 0:
                 stamp = self._node.get_clock().now().nanoseconds
             if stamp > 0:  # simulated time that has not begun
