@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.loop.requests import Answer, Request
+from rlt_ros.robot.pose import Pose
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Label, Mode, Phase, PolicyMode
 
 DEBOUNCE_NS = 200_000_000
@@ -78,6 +79,11 @@ class PhaseMachine:
     def paused(self) -> bool:
         """No episode follows by itself."""
         return self._paused
+
+    @property
+    def planned(self) -> EpisodePlan | None:
+        """Plan of the next episode, None where the one under way was planned last."""
+        return self._next
 
     @property
     def may_go_on(self) -> bool:
@@ -300,7 +306,12 @@ class PhaseMachine:
             record=plan.record and critical,
             evaluation=plan.evaluation,
             reset_seed=self._next.reset_seed if self._next else -1,
+            reset_start=_values(self._next.reset_start) if self._next else (),
         )
+
+
+def _values(pose: Pose | None) -> tuple[float, ...]:
+    return () if pose is None else (*map(float, pose.position), *map(float, pose.quaternion))
 
 
 _OTHERS = {

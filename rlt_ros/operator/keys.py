@@ -26,6 +26,8 @@ REQUESTS: Mapping[str, Request] = {
     "reset": Request.RESET,
     "pause": Request.PAUSE,
     "next": Request.NEXT,
+    "start_here": Request.START_HERE,
+    "start_anywhere": Request.START_ANYWHERE,
 }
 """Name of an action in the file -> what it asks for."""
 
@@ -42,6 +44,8 @@ MEANINGS: Mapping[str, str] = {
     "reset": "back to a start state",
     "pause": "hold after this episode",
     "next": "go on with the next episode",
+    "start_here": "practise from here: a start pose",
+    "start_anywhere": "forget such start poses",
     HELP: "this card",
     QUIT: "leave the view; the arm goes on",
 }
