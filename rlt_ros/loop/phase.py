@@ -186,6 +186,9 @@ class PhaseMachine:
             return ""
         return f"next: an episode is under way ({self._phase.name}); label it first, or reset"
 
+    def _refuse_hand_back(self) -> str:
+        return "" if self._mode is Mode.HUMAN else f"hand_back: the person does not drive ({self._mode.name})"
+
     def _refuse_mode(self, mode: Mode) -> str:
         if mode is Mode.HUMAN:
             return ""
@@ -208,11 +211,14 @@ class PhaseMachine:
             return self._accept_pause()
         if request is Request.NEXT:
             return self._accept_next()
+        if request is Request.HAND_BACK:
+            return self._accept_hand_back()
         self._stopped, self._waits = False, False
         if request is Request.RESET:
             self._paused, self._mode = False, Mode.RESET
             return Answer(True, "reset")
         self._mode = _MODES[request]
+        self._pressed.pop(Request.HAND_BACK, None)
         return Answer(True, f"{self._mode.name} drives")
 
     def _accept_pause(self) -> Answer:
@@ -240,13 +246,27 @@ class PhaseMachine:
 
     def _accept_begin(self) -> Answer:
         self._begin, self._waits = True, False
-        driver, note = self._plan.policy, ""
-        if driver is Mode.RL:
-            is_open, reason = self._rl_gate()
-            driver, note = (driver, "") if is_open else (Mode.VLA, f" (the gate is closed: {reason})")
+        driver, note = self._planned_driver()
         if self._mode in (Mode.VLA, Mode.RL):
             self._mode = driver
         return Answer(True, f"critical phase {self._phase_id + 1} begins, {self._mode.name} drives{note}")
+
+    def _accept_hand_back(self) -> Answer:
+        # A deadman that is let go and pressed again at once is no bounce.
+        self._pressed.pop(Request.MODE_HUMAN, None)
+        if self._phase in (Phase.IDLE, Phase.LABELLED):
+            # A reset that followed by itself would surprise whoever has just put the scene in order.
+            self._mode = Mode.HOLD
+            return Answer(True, "no episode is under way: the arm holds until next or reset is asked for")
+        self._mode, note = self._planned_driver()
+        return Answer(True, f"{self._mode.name} drives{note}")
+
+    def _planned_driver(self) -> tuple[Mode, str]:
+        """Who drives here by the plan, and why it is somebody else."""
+        if self._phase is not Phase.CRITICAL and not self._begin:
+            return self._plan.approach, ""
+        is_open, reason = self._rl_gate() if self._plan.policy is Mode.RL else (True, "")
+        return (self._plan.policy, "") if is_open else (Mode.VLA, f" (the gate is closed: {reason})")
 
     def _follow(self, episode: int, executed: ExecutedStep | None) -> None:
         reset = executed is not None and executed.reset_done and executed.episode == self._episode
@@ -318,4 +338,5 @@ _OTHERS = {
     Request.RESET: PhaseMachine._refuse_reset,
     Request.PAUSE: PhaseMachine._refuse_pause,
     Request.NEXT: PhaseMachine._refuse_next,
+    Request.HAND_BACK: PhaseMachine._refuse_hand_back,
 }

@@ -118,7 +118,7 @@ def answer_text(action: str, answer: Answer) -> str:
     """An answer in the words of the keys: `RL refused: the gate is closed: 212 of 512 rows`."""
     name = action.upper() if action in ("vla", "rl") else action
     text = answer.message
-    for said in (f"mode_{action}", action, name):
+    for said in (REQUESTS[action].value if action in REQUESTS else action, f"mode_{action}", action, name):
         text = text.removeprefix(f"{said}: ")
     return f"{name}: {text}" if answer.accepted else f"{name} refused: {text}"
 
