@@ -1,6 +1,7 @@
 """Replay a bag: into a learner, faster than real time, or onto the screen, without moving anything.
 
 ros2 launch rlt_ros replay.launch.py bag:=runs/monday/bag into:=learner out:=runs/again
+ros2 launch rlt_ros replay.launch.py bag:=runs/monday/bag into:=features checkpoint:=runs/other out:=runs/rows
 ros2 launch rlt_ros replay.launch.py bag:=runs/monday/bag into:=view loop:=true
 """
 
@@ -20,14 +21,21 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "into",
         default_value="view",
-        choices=["learner", "view"],
-        description="learner: its rows are learned from again, offline. view: shown in real time.",
+        choices=["learner", "features", "view"],
+        description="learner: its rows are learned from again, offline. features: its observations through another "
+        "Stage-1 checkpoint, into new rows. view: shown in real time.",
     ),
-    DeclareLaunchArgument("out", default_value="", description="into:=learner: new run directory."),
+    DeclareLaunchArgument("out", default_value="", description="into:=learner|features: new run directory."),
     DeclareLaunchArgument(
-        "checkpoint", default_value="", description="into:=learner: Stage-1 checkpoint; empty: as its run says."
+        "checkpoint", default_value="", description="Stage-1 checkpoint; into:=learner: empty: as its run says."
     ),
-    DeclareLaunchArgument("seed", default_value="", description="into:=learner: empty: that of its run."),
+    DeclareLaunchArgument("seed", default_value="", description="Empty: into:=learner: that of its run; else 0."),
+    DeclareLaunchArgument(
+        "pictures",
+        default_value="observation",
+        choices=["observation", "cameras"],
+        description="into:=features: pictures that the policy saw, or anew from the cameras.",
+    ),
     DeclareLaunchArgument("rate", default_value="1.0", description="into:=view: speed."),
     DeclareLaunchArgument("start_offset", default_value="0.0", description="into:=view: seconds into the bag."),
     DeclareLaunchArgument(
@@ -44,9 +52,9 @@ def replay(context: LaunchContext) -> list:
     bag = Path(argument["bag"]).expanduser().resolve()
     if not is_bag(bag):
         raise RuntimeError(f"bag:={argument['bag']}: no bag is there")
-    if argument["into"] == "learner" and not argument["out"]:
-        raise RuntimeError("into:=learner needs out:=DIR, a new run directory")
-    process = into_learner(argument, bag) if argument["into"] == "learner" else into_view(argument, bag)
+    if argument["into"] != "view" and not argument["out"]:
+        raise RuntimeError(f"into:={argument['into']} needs out:=DIR, a new run directory")
+    process = {"learner": into_learner, "features": into_features, "view": into_view}[argument["into"]](argument, bag)
     return [process] if is_finished(bag) else mend_first(bag, process)
 
 
@@ -67,17 +75,26 @@ def mend_first(bag: Path, process: ExecuteProcess) -> list:
 
 def into_learner(argument: dict[str, str], bag: Path) -> ExecuteProcess:
     """`rlt train` with the rows of the bag."""
-    options = {"--out": argument["out"], "--checkpoint": argument["checkpoint"], "--seed": argument["seed"]}
-    words = [word for name, value in options.items() if value for word in (name, value)]
-    return _process("rlt", ["train", str(bag), *words], "learner")
+    return _process("rlt", ["train", str(bag), *_options(argument, "out", "checkpoint", "seed")], "learner")
+
+
+def into_features(argument: dict[str, str], bag: Path) -> ExecuteProcess:
+    """`rlt rows-from-bag`."""
+    if not argument["checkpoint"]:
+        raise RuntimeError("into:=features needs checkpoint:=DIR, a Stage-1 checkpoint")
+    names = ("out", "checkpoint", "seed", "pictures", "robot_config", "robot_namespace")
+    return _process("rlt", ["rows-from-bag", str(bag), *_options(argument, *names)], "features")
 
 
 def into_view(argument: dict[str, str], bag: Path) -> ExecuteProcess:
     """`ros2 bag play`, commands out of the way."""
-    names = {"--rate": "rate", "--start-offset": "start_offset", "--robot-config": "robot_config"}
-    names["--robot-namespace"] = "robot_namespace"
-    words = [word for option, name in names.items() if argument[name] for word in (option, argument[name])]
+    words = _options(argument, "rate", "start_offset", "robot_config", "robot_namespace")
     return _process("replay", [str(bag), *words, *(["--loop"] if argument["loop"] == "true" else [])], "replay")
+
+
+def _options(argument: dict[str, str], *names: str) -> list[str]:
+    """Options of a command from the launch arguments of the same names that are given."""
+    return [word for name in names if argument[name] for word in (f"--{name.replace('_', '-')}", argument[name])]
 
 
 def _process(executable: str, words: list[str], name: str) -> ExecuteProcess:

@@ -15,6 +15,7 @@ COMMANDS = {
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
     "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
     "bag-to-lerobot": ("rlt_ros.data.bags.cli:main", "a recorded run becomes a LeRobot dataset"),
+    "rows-from-bag": ("rlt_ros.loop.bag_features_cli:main", "a recorded run through another VLA or token, into rows"),
     "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
     "check-dataset": ("rlt_ros.data.check.cli:main", "whether a LeRobot dataset is fit for Stage 1"),
     "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),

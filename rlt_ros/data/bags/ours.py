@@ -51,7 +51,7 @@ class OwnTopics:
     def watch(self, bag: Bag, raw: Raw) -> None:
         """Remember steps, and labels by the number of their phase."""
         if raw.topic == self._step:
-            self._runs.step(_step(bag.message(raw), raw))
+            self._runs.step(step_of(bag.message(raw), raw))
         elif raw.topic in self.watched:
             event = bag.message(raw)
             self._runs.event((int(event.phase_id), int(event.observation_id), Label(int(event.label))))
@@ -108,7 +108,7 @@ class OwnTopics:
     def read(self, bag: Bag, raw: Raw) -> Observation | ExecutedStep:
         """An observation or a step."""
         message = bag.message(raw)
-        return _step(message, raw) if raw.topic == self._step else _observation(message, raw)
+        return step_of(message, raw) if raw.topic == self._step else observation_of(message, raw)
 
     def features(self, values: Values) -> dict[str, Any]:
         """As the collector's."""
@@ -152,7 +152,8 @@ def _stamp(message: Any) -> int:
     return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
 
 
-def _observation(message: Any, raw: Raw) -> Observation:
+def observation_of(message: Any, raw: Raw) -> Observation:
+    """An Observation. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
     _check(message, ("id", "cameras", "images", "proprio"), where)
     if len(message.cameras) != len(message.images):
@@ -163,7 +164,8 @@ def _observation(message: Any, raw: Raw) -> Observation:
     return Observation(int(message.id), _stamp(message), int(message.episode), int(message.step), images, proprio)
 
 
-def _step(message: Any, raw: Raw) -> ExecutedStep:
+def step_of(message: Any, raw: Raw) -> ExecutedStep:
+    """An ExecutedStep. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
     _check(message, ("observation_id", "driver", "action", "sent", "phase_id"), where)
     return ExecutedStep(
