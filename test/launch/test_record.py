@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +41,9 @@ def launched(tmp_path: Path) -> Iterator[Start]:
         graph.abandon()
 
 
-def test_a_recorded_run_can_be_learned_from_again(stage2: Start, launched: Start, tmp_path: Path) -> None:
+def test_a_recorded_run_can_be_learned_from_again(
+    stage2: Start, launched: Start, checkpoint: Path, tmp_path: Path
+) -> None:
     graph = stage2(practice_minutes=0.35, eval_episodes=2, record="true", record_profile="full", record_floor_gb=0.1)
     graph.wait_for(lambda: (graph.run_dir / "summary.json").exists(), 300, "the summary")
     assert graph.end(300) == 0, graph.text[-3000:]
@@ -57,6 +62,34 @@ def test_a_recorded_run_can_be_learned_from_again(stage2: Start, launched: Start
     )
     assert once == twice
     assert once == live
+    check_features(graph.run_dir, checkpoint, tmp_path)
+    replay = launched("replay.launch.py", bag=bag, into="features", checkpoint=checkpoint, out=tmp_path / "rows")
+    assert replay.end(300) == 0, replay.text
+    assert len(list(Journal(tmp_path / "rows" / "transitions"))) == len(journal)
+
+
+def check_features(run_dir: Path, checkpoint: Path, tmp_path: Path) -> None:
+    """Through the very checkpoint and seed of the run the same rows come out, also from the cameras' own pictures."""
+    journal = list(Journal(run_dir / "transitions"))
+    for pictures in ("observation", "cameras"):
+        out = tmp_path / pictures
+        words = [
+            "rows-from-bag",
+            run_dir / "bag",
+            "--checkpoint",
+            checkpoint,
+            "--out",
+            out,
+            "--seed",
+            "1",
+            "--batch",
+            "1",
+        ]
+        command = [sys.executable, "-m", "rlt_ros", *map(str, words), "--pictures", pictures]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        made = list(Journal(out / "transitions"))
+        assert [encode(replace(row, stream="")) for row in made] == [encode(replace(r, stream="")) for r in journal]
 
 
 def check_counts(graph: Graph) -> None:

@@ -16,6 +16,7 @@ RUN_BY = {
     "ros2 bag info runs/monday/bag": "test/standalone/test_bag_verbs.py",
     "ros2 bag reindex runs/monday/bag": "test/standalone/test_bag_verbs.py",
     f"{REPLAY} into:=learner out:=runs/again": "test/launch/test_record.py",
+    f"{REPLAY} into:=features checkpoint:=runs/other out:=runs/rows": "test/launch/test_record.py",
     f"{REPLAY} into:=view": "test/launch/test_record.py",
     "make bench-record": "bench/record.py",
 }
