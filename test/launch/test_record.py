@@ -85,7 +85,7 @@ def check_features(run_dir: Path, checkpoint: Path, tmp_path: Path) -> None:
             "--batch",
             "1",
         ]
-        command = [sys.executable, "-m", "rlt_ros", *map(str, words), "--pictures", pictures]
+        command = [sys.executable, "-m", "rlt_ros", *map(str, words), "--seed", "1", "--pictures", pictures]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stderr
         made = list(Journal(out / "transitions"))
