@@ -147,7 +147,7 @@ def test_play_under_other_names_over_and_over_from_the_middle(bag: Path, tmp_pat
     play = verb("bag", "play", bag, "--delay", "1", "--topics", "/demo/chatter", *options)
     with running(play, env, tmp_path / "log") as player:
         with recording(again, "--topics", "/replay/chatter", env=env, topics=("/replay/chatter",)) as recorder:
-            until(lambda: size(again) > 6_000, "messages")
+            until(lambda: size(again) > 15_000, "messages")
             recorder.end()
         assert player.end() == 0
     first = numbers(bag, "/demo/chatter")[0]
@@ -212,7 +212,7 @@ def test_a_signal_ends_it_with_metadata(tmp_path: Path, number: signal.Signals) 
 def test_a_killed_recorder_loses_a_second(tmp_path: Path, options: tuple[str, ...]) -> None:
     bag = tmp_path / "bag"
     with recording(bag, "-a", *options) as recorder:
-        written(bag, 12_000)
+        written(bag, 40_000)
         recorder.end(signal.SIGKILL)
     assert not (bag / "metadata.yaml").exists()
     refused = ros2(ENV, "bag", "info", bag)
