@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from rlt_ros.data.bags.counts import Counting, text
+from rlt_ros.data.bags.counts import CHUNK, STEP, Counting, text
 from rlt_ros.data.bags.profile import RecordProfile, load_profile, resolve
 from rlt_ros.robot.config import load_robot
 from rlt_ros.strict import ConfigError
 
-STEP, ROW, PICTURE = "rlt_ros/msg/ExecutedStep", "rlt_ros/msg/Transition", "sensor_msgs/msg/Image"
+ROW, PICTURE = "rlt_ros/msg/Transition", "sensor_msgs/msg/Image"
 CONFIG = Path(__file__).parents[2] / "config" / "record"
 
 
@@ -39,7 +39,7 @@ def counted(kind: str, messages: list[SimpleNamespace]) -> Counting:
     ],
 )
 def test_steps_are_numbered_by_their_observation(numbers: list[int], lost: int) -> None:
-    (count,) = counted(STEP, [SimpleNamespace(observation_id=n) for n in numbers]).table()
+    (count,) = counted(STEP, [SimpleNamespace(observation_id=n, chunk_id=0) for n in numbers]).table()
     assert (count.messages, count.lost, count.exact) == (len(numbers), lost, True)
 
 
@@ -52,6 +52,17 @@ def test_rows_are_numbered_from_one_in_each_stream() -> None:
     assert count.lost == 5
 
 
+def test_chunks_are_named_by_the_steps_that_came_from_them() -> None:
+    counting = Counting()
+    for number, chunk in ((5, 5), (6, 5), (7, 7), (8, 0)):
+        counting.add("/rlt/executed_step", STEP, SimpleNamespace(observation_id=number, chunk_id=chunk))
+    for chunk in (5, 9):  # 9: no step came from it
+        counting.add("/rlt/action_chunk", CHUNK, SimpleNamespace(features_id=chunk))
+    chunks, steps = counting.table()
+    assert (chunks.topic, chunks.messages, chunks.lost) == ("/rlt/action_chunk", 2, 1)
+    assert steps.lost == 0
+
+
 def test_what_has_no_number_is_judged_by_its_rate() -> None:
     period = 33_333_333
     stamps = [n * period for n in range(100) if n not in (10, 11, 50)]
@@ -62,7 +73,7 @@ def test_what_has_no_number_is_judged_by_its_rate() -> None:
 
 
 def test_the_table() -> None:
-    counting = counted(STEP, [SimpleNamespace(observation_id=n) for n in (1, 3)])
+    counting = counted(STEP, [SimpleNamespace(observation_id=n, chunk_id=0) for n in (1, 3)])
     counting.count("/stats", 7)
     assert text(counting.table()).splitlines() == [
         "topic   messages  lost  told by",

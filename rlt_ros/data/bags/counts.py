@@ -15,8 +15,9 @@ NUMBERED = {
     "rlt_ros/msg/PolicyMode": "observation_id",
     "rlt_ros/msg/Transition": "id",
 }
-"""Types whose publishers count one by one, and the field that has the number. `features` and `action_chunk` name
-observations too, but not every one."""
+"""Types whose publishers count one by one, and the field that has the number."""
+STEP, CHUNK = "rlt_ros/msg/ExecutedStep", "rlt_ros/msg/ActionChunk"
+"""A step names the chunk that it came from: a chunk of which there are steps was published."""
 SAMPLED = ("sensor_msgs/msg/Image", "sensor_msgs/msg/JointState", "geometry_msgs/msg/WrenchStamped")
 """Types of streams at a steady rate. What they lack is estimated from the intervals of their stamps."""
 PAUSE = 1.0
@@ -42,11 +43,13 @@ class Counting:
         self._numbers: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         self._stamps: dict[str, list[int]] = defaultdict(list)
         self._by: dict[str, str] = {}
+        self._named: dict[str, set[int]] = defaultdict(set)
+        self._chunks: dict[str, set[int]] = defaultdict(set)
 
     @staticmethod
     def reads(kind: str) -> bool:
         """Whether messages of a type have to be read and not just counted."""
-        return kind in NUMBERED or kind in SAMPLED
+        return kind in NUMBERED or kind in SAMPLED or kind == CHUNK
 
     def count(self, topic: str, messages: int) -> None:
         """Add messages that are not read."""
@@ -55,9 +58,13 @@ class Counting:
     def add(self, topic: str, kind: str, message: Any) -> None:
         """Add a message of a type that is read."""
         self._messages[topic] += 1
-        if kind in NUMBERED:
+        if kind == CHUNK:
+            self._chunks[topic].add(int(message.features_id))
+        elif kind in NUMBERED:
             self._by[topic] = NUMBERED[kind]
             self._numbers[topic][getattr(message, "stream", "")].add(int(getattr(message, NUMBERED[kind])))
+            if kind == STEP:
+                self._named[topic.rpartition("/")[0]].add(int(message.chunk_id))
         else:
             stamp = message.header.stamp
             self._stamps[topic].append(int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec))
@@ -74,6 +81,9 @@ class Counting:
             if published is not None:
                 lost = max(lost, published - sum(map(len, streams.values())))
             return TopicCount(topic, messages, lost, True, f"{self._by[topic]} {_spans(streams)}")
+        if topic in self._chunks:
+            named = self._named[topic.rpartition("/")[0]] - {0}
+            return TopicCount(topic, messages, len(named - self._chunks[topic]), True, "chunk_id of executed steps")
         if len(self._stamps[topic]) > 2:
             lost, rate = _gaps(self._stamps[topic])
             return TopicCount(topic, messages, lost, False, f"stamps at {rate:.1f} Hz")

@@ -167,7 +167,7 @@ def observation_of(message: Any, raw: Raw) -> Observation:
 def step_of(message: Any, raw: Raw) -> ExecutedStep:
     """An ExecutedStep. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
-    _check(message, ("observation_id", "driver", "action", "sent", "phase_id"), where)
+    _check(message, ("observation_id", "driver", "action", "sent", "phase_id", "chunk_id", "reset_done"), where)
     return ExecutedStep(
         observation_id=int(message.observation_id),
         stamp=_stamp(message),
@@ -177,6 +177,11 @@ def step_of(message: Any, raw: Raw) -> ExecutedStep:
         action=_vector(message.action, len(ACTION_NAMES), f"{where}: action"),
         sent=_vector(message.sent, len(ACTION_NAMES), f"{where}: sent"),
         phase_id=int(message.phase_id),
+        chunk_id=int(message.chunk_id),
+        chunk_index=int(message.chunk_index),
+        remaining=int(message.remaining),
+        commanded=bool(message.commanded),
+        reset_done=bool(message.reset_done),
         reason=str(message.reason),
     )
 
