@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import PoseStamped
-from graph import Graph, Listener, new_domain
+from graph import Graph, new_domain
+from rig import Rig
 
 from rlt_ros import msg
 from rlt_ros.nodes import qos
@@ -21,6 +23,7 @@ from rlt_ros.rl.journal import Journal
 
 pytest.importorskip("rosbags")
 
+from rlt_ros.data.bags.bag import Bag
 from rlt_ros.data.bags.rows import contracted_rows
 
 Start = Callable[..., Graph]
@@ -171,36 +174,52 @@ def size(bag: Path) -> int:
     return sum(path.stat().st_size for path in bag.glob("*.mcap"))
 
 
-def test_a_bag_beside_a_live_executor_moves_nothing(stage2: Start, launched: Start, tmp_path: Path) -> None:
-    """Field report B36: neither through the replay, which keeps out of its way, nor played as it is."""
-    recorded = stage2(practice_minutes=0.1, eval_episodes=1, record="true", record_profile="full", record_floor_gb=0.1)
-    assert recorded.end(300) == 0
-    bag = recorded.run_dir / "bag"
-    domain = new_domain()
-    topics = {
-        "/target_pose": (PoseStamped, qos.COMMAND),
-        "/rlt/executed_step": (msg.ExecutedStep, None),
-        "/replay/rlt/action_chunk": (msg.ActionChunk, None),
-        "/replay/target_pose": (PoseStamped, None),
-        "/rlt/action_chunk": (msg.ActionChunk, None),
-    }
-    listener = Listener(topics, domain)
+@pytest.fixture()
+def rig() -> Iterator[Rig]:
+    """An executor that drives, alone with what it needs."""
+    rig = Rig()
     try:
-        live = stage2(domain, run_dir=tmp_path / "live", nodes="sim,observation,executor", reset="motion",
-                      lockstep="false")  # fmt: skip
-        live.wait_for(lambda: listener.spin() and listener.newest("/rlt/executed_step"), 120, "executed steps")
-        replay = launched("replay.launch.py", domain, bag=bag, into="view")
-        replay.wait_for_line("replay: an executor is running in .*: everything is played under /replay")
-        assert drain(listener, replay) == 0, replay.text
-        assert listener.received["/replay/rlt/action_chunk"] and listener.received["/replay/target_pose"]
-        assert not listener.received["/rlt/action_chunk"] and not listener.received["/target_pose"]
-        assert not any(step.commanded for step in listener.received["/rlt/executed_step"])
+        rig.until(rig.drives, "motion")
+        yield rig
     finally:
-        listener.close()
+        rig.close()
 
 
-def drain(listener: Listener, graph: Graph) -> int:
-    """Receive until launch has ended; its exit code."""
-    while graph.process.poll() is None:
-        listener.spin()
-    return graph.end()
+def test_a_bag_beside_a_live_executor_moves_nothing(rig: Rig, tmp_path: Path) -> None:
+    """Field report B36: neither played as it is nor by the replay, which keeps out of its way."""
+    bag, env = tmp_path / "bag", {**os.environ, "ROS_DOMAIN_ID": str(rig.domain)}
+    topics = ("/rlt/action_chunk", "/rlt/policy_mode", "/rlt/observation", "/target_pose")
+    recorder = subprocess.Popen(["ros2", "bag", "record", "-o", bag, "--topics", *topics], env=env)
+    rig.run(12.0)
+    recorder.send_signal(signal.SIGINT)
+    rig.until(lambda: recorder.poll() is not None, "the end of the recorder")
+    assert all(there > 20 for there in recorded(bag).values()), recorded(bag)
+    # Words and observations go on, but nobody decides: only a chunk of the bag could move the arm now.
+    rig.decides = False
+    rig.until(lambda: rig.drives(msg.ExecutedStep.HOLD), "a hold")
+    heard: dict[str, list] = {
+        name: [] for name in ("/rlt/action_chunk", "/replay/rlt/action_chunk", "/replay/target_pose")
+    }
+    for name, kind in zip(heard, (msg.ActionChunk, msg.ActionChunk, PoseStamped), strict=True):
+        rig.node.create_subscription(kind, name, heard[name].append, qos.TRANSITIONS)
+    held, refused = len(rig.steps), int(rig.value("counts", "refused_action_chunk") or 0)
+    played = ["ros2", "bag", "play", bag, "--delay", "4", "--topics", *topics[:3]]
+    carried_out(rig, played, env)
+    assert len(heard["/rlt/action_chunk"]) > 20
+    assert int(rig.value("counts", "refused_action_chunk")) > refused
+    carried_out(rig, [sys.executable, "-m", "rlt_ros.nodes.replay", bag], env)
+    assert len(heard["/replay/rlt/action_chunk"]) > 20 and len(heard["/replay/target_pose"]) > 20
+    rig.run(1.0)
+    assert not any(step.driver == msg.ExecutedStep.VLA or step.commanded for step in rig.steps[held:])
+
+
+def recorded(bag: Path) -> dict[str, int]:
+    with Bag(bag) as opened:
+        return opened.counts
+
+
+def carried_out(rig: Rig, command: list, env: dict[str, str]) -> None:
+    """Run a command to its end beside the rig."""
+    process = subprocess.Popen(list(map(str, command)), env=env)
+    rig.until(lambda: process.poll() is not None, f"the end of {command}", timeout=120.0)
+    assert process.returncode == 0
