@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
+from rlt_ros.data.bags.child import start
 from rlt_ros.data.bags.viewing import PREFIX, View, state_topics, topics_of, view
 from rlt_ros.robot.config import load_robot
 
@@ -65,8 +65,7 @@ def command(args: argparse.Namespace, shown: View) -> list[str]:
 
 
 def _play(words: list[str]) -> int:
-    # In a session of its own: a Ctrl-C in the terminal must reach it once.
-    player = subprocess.Popen(words, start_new_session=True)
+    player = start(words)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: player.send_signal(signal.SIGINT))
     return player.wait()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from rlt_ros.data.bags.child import start
 from rlt_ros.data.bags.counts import TopicCount, text
 from rlt_ros.data.bags.profile import Recorded, absolute, load_profile, resolve
 from rlt_ros.data.bags.recording_files import FileCounts
@@ -27,6 +29,7 @@ from rlt_ros.robot.config import load_robot
 
 LOOK_EVERY = 1.0
 CLOSES_WITHIN = 60.0
+COUNTING_NICE = 10
 GB = 1e9
 
 
@@ -60,8 +63,8 @@ class Recording:
             print(f"record: not begun: {self._faults[0]}; the run goes on", file=sys.stderr, flush=True)
             return 1
         counts = FileCounts(self._bag)
-        # In a session of its own: a Ctrl-C in the terminal must reach it once.
-        recorder = subprocess.Popen(self._command(), start_new_session=True)
+        recorder = start(self._command())
+        os.nice(COUNTING_NICE)  # counting, not recording
         try:
             self._watch(recorder)
         finally:
