@@ -98,9 +98,7 @@ class BagFeatures:
             self._closer.add(_event(message), now=0.0)
 
     def _observe(self, observation: Observation) -> None:
-        seen = observation if self._raw is None else self._raw.seen(observation)
-        if seen is not None:
-            self._observations.setdefault(observation.id, seen)
+        self._observations.setdefault(observation.id, observation)
         while len(self._observations) > KEPT:
             self._observations.popitem(last=False)
 
@@ -109,6 +107,10 @@ class BagFeatures:
             closing = self._closer.close(self._executed, now)
             yield from self._outbox.put(closing.rows)
             there = [self._observations[number] for number in closing.wanted if number in self._observations]
+            if self._raw is not None and not now and not all(self._raw.ready(o.stamp) for o in there):
+                self._closer.ask_again()
+                return
+            there = there if self._raw is None else [seen for o in there if (seen := self._raw.seen(o)) is not None]
             if not there:
                 return
             for start in range(0, len(there), self._batch):

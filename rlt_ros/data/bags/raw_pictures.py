@@ -15,8 +15,8 @@ from rlt_ros.data.bags.values import picture
 from rlt_ros.data.images import square
 from rlt_ros.types import Observation
 
-KEPT = 64
-"""Pictures of each camera that may still belong to an observation on its way."""
+KEPT = 4000
+"""Pictures of each camera, small as they are, that an observation may still ask for."""
 
 
 class RawPictures:
@@ -42,6 +42,12 @@ class RawPictures:
         """Keep a picture, at the resolution that is wanted."""
         pixels = square(picture(bag.message(raw), f"message {raw.number} of {raw.topic}"), self._size)
         self._kept[raw.topic].append((header_stamp(raw), pixels))
+
+    def ready(self, stamp: int) -> bool:
+        """Whether every camera is known up to a moment, ns: a picture may have been received after the observation that
+        shows it.
+        """
+        return all(kept and kept[-1][0] >= stamp for kept in self._kept.values())
 
     def seen(self, observation: Observation) -> Observation | None:
         """The observation with these pictures, None where one is missing or too old."""
