@@ -46,6 +46,9 @@ ARGUMENTS = [
         description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
     ),
     DeclareLaunchArgument(
+        "referee", default_value="", description="Rules (YAML) that begin and label phases beside the operator; empty: none."
+    ),
+    DeclareLaunchArgument(
         "fault",
         default_value="",
         description="Simulated faults: kind[/target]@start:seconds[=value], by commas, such as reflex@20:3.",
@@ -218,7 +221,9 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
-    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
+    if argument["referee"] and "teleop" in here:
+        nodes["referee"] = node("referee", {"rules": str(Path(argument["referee"]).expanduser().resolve())})
+    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here | {"referee"}])]
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}
         groups.append(under(robot, [vital("features", managed, own, stage1, task)]))

@@ -49,7 +49,7 @@ class StatusBoard:
     """Facts for the operator.
 
     gate: whether the learned actor may drive and what it waits for. learns: an actor and a learner belong to the graph.
-    robot: name and mode of the robot as somebody reports it. clock: steady, in seconds.
+    robot_mode: as the executor reports it. referee: what it says of itself, empty where there is none. clock: steady, in seconds.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class StatusBoard:
         self._steps_per_minute = 60.0 * control_rate
         self._tally = Tally()
         self.actor, self.learner, self.observation = Reports(clock), Reports(clock), Reports(clock)
-        self.robot_mode = ""
+        self.robot_mode = self.referee = ""
         self._word: PolicyMode | None = None
         self._step: ExecutedStep | None = None
         self._labelled: float | None = None
@@ -137,7 +137,8 @@ class StatusBoard:
             **self._learning(),
         )
         seconds = facts.phase_steps / self._steps_per_minute * 60.0
-        return replace(facts, hints=hints(facts, seconds))
+        referee = (f"referee: {self.referee}",) if self.referee else ()
+        return replace(facts, hints=(*referee, *hints(facts, seconds)))
 
     def _learning(self) -> dict[str, Any]:
         actor, learner = self.actor.stats, self.learner.stats
