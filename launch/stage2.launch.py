@@ -26,7 +26,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import ALL_NODES, chosen_operator, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.launching import ALL_NODES, checked_rules, chosen_operator, nodes_here, own_clock, split_notice
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -46,7 +46,9 @@ ARGUMENTS = [
         description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
     ),
     DeclareLaunchArgument(
-        "referee", default_value="", description="Rules (YAML) that begin and label phases beside the operator; empty: none."
+        "referee",
+        default_value="",
+        description="Rules (YAML) that begin and label phases beside the operator; empty: none.",
     ),
     DeclareLaunchArgument(
         "fault",
@@ -221,9 +223,10 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
+    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
     if argument["referee"] and "teleop" in here:
-        nodes["referee"] = node("referee", {"rules": str(Path(argument["referee"]).expanduser().resolve())})
-    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here | {"referee"}])]
+        again = {"respawn": True, "respawn_delay": 1.0}
+        groups.append(under(argument["namespace"], [node("referee", checked_rules(argument["referee"]), **again)]))
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}
         groups.append(under(robot, [vital("features", managed, own, stage1, task)]))

@@ -10,6 +10,8 @@ from launch.actions import Shutdown
 from launch.events.process import ProcessExited
 
 from launch import LaunchContext
+from rlt_ros.operator.rules import Rules
+from rlt_ros.strict import load
 
 
 def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
@@ -23,6 +25,13 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
         return [Shutdown(reason=f"{name} has ended")]
 
     return ended
+
+
+def checked_rules(path: str) -> dict[str, str]:
+    """The `referee`'s parameter for a file of rules. Raises ConfigError where there are none that make sense."""
+    rules = Path(path).expanduser().resolve()
+    load(Rules, rules)
+    return {"rules": str(rules)}
 
 
 def chosen_operator(operator: str, simulated: bool) -> bool:

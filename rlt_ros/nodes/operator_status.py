@@ -61,7 +61,7 @@ class StatusPublisher:
             if status.name == self._robot_mode:
                 self.board.robot_mode = status.message
             elif status.name == self._referee:
-                self.board.referee = status.message
+                self.board.referee.take(status.message)
 
     def _now(self) -> int:
         return self._node.get_clock().now().nanoseconds
