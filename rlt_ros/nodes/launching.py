@@ -27,6 +27,20 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
     return ended
 
 
+def new_directory(path: str, resume: bool = False, otherwise: str = "") -> Path:
+    """A run directory, made here; one that is in use is refused here and not after minutes of robot time.
+
+    resume: it must be there. otherwise: what else may be done than to choose another one. Raises RuntimeError.
+    """
+    run_dir = Path(path).expanduser().resolve()
+    if run_dir.exists() and any(run_dir.iterdir()) and not resume:
+        raise RuntimeError(f"run_dir {run_dir} exists already: choose another one{otherwise}")
+    if resume and not run_dir.is_dir():
+        raise RuntimeError(f"run_dir {run_dir} does not exist: there is nothing to resume")
+    run_dir.mkdir(parents=True, exist_ok=True)
+    return run_dir
+
+
 def checked_rules(path: str) -> dict[str, str]:
     """The `referee`'s parameter for a file of rules. Raises ConfigError where there are none that make sense."""
     rules = Path(path).expanduser().resolve()
