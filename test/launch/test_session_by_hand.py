@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from collections.abc import Callable
 
@@ -108,7 +109,21 @@ def check_drivers(script: Script, words: dict[int, msg.PolicyMode], steps: dict[
     for i, move in script.record.moves.items():
         assert steps[i].driver == STEP.HUMAN
         np.testing.assert_array_equal(np.array(steps[i].action)[:6], move[:6])
+    check_changes_of_hands(steps)
     assert {step.driver for step in steps.values()} == {0, 1, 2, 3, 4}, "VLA, actor, person, hold and reset all drove"
+
+
+def check_changes_of_hands(steps: dict[int, msg.ExecutedStep]) -> None:
+    """VLA and RL follow each other at a chunk's end only; after a person or a hold there is a chunk of that moment."""
+    policies = (STEP.VLA, STEP.ACTOR)
+    for before, after in itertools.pairwise(steps.values()):
+        if after.driver not in policies:
+            continue
+        if before.driver in policies:
+            assert after.chunk_id == before.chunk_id or before.remaining == 0, after.observation_id
+            assert after.driver == before.driver or after.chunk_index == 0, after.observation_id
+        else:
+            assert (after.chunk_id, after.chunk_index) == (after.observation_id, 0)
 
 
 def check_features(kept: list, told: list[msg.Features]) -> None:
