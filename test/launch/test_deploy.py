@@ -83,17 +83,25 @@ def test_help_makes_an_episode_invalid_and_an_interrupted_evaluation_tells_what_
 ) -> None:
     graph = deploy(domain=listener.domain, episodes=5, operator="person", lockstep="true")
     person = Person(graph, listener)
+    hand = listener.node.create_publisher(msg.HumanAction, "/rlt/human_action", qos.STEP)
+
+    def hold_still() -> bool:
+        word = listener.newest(WORD)
+        hand.publish(msg.HumanAction(header=word.header, observation_id=word.observation_id, action=[0.0] * 7))
+        return True
 
     def wait(what: Callable[[], object], why: str) -> None:
         graph.wait_for(lambda: listener.spin() and what(), 120, why)
 
     def episode(count: int, helped: bool) -> None:
-        wait(lambda: person.label(LABEL.BEGIN).success, "a critical phase")
+        wait(lambda: person.label(LABEL.BEGIN).success, "the begin")
+        wait(lambda: listener.newest(WORD).phase == Phase.CRITICAL, "a critical phase")
         if helped:
             assert person.mode(SET.HUMAN).success
-            wait(lambda: listener.newest(STATUS).intervened, "the status")
+            wait(lambda: hold_still() and listener.newest(STATUS).driver == msg.ExecutedStep.HUMAN, "the person's step")
+            assert listener.newest(STATUS).intervened
         assert person.label(LABEL.SUCCESS).success
-        wait(lambda: len(listener.newest(STATUS).labels) == count, "the label")
+        wait(lambda: hold_still() and len(listener.newest(STATUS).labels) == count, "the label")
 
     wait(lambda: person.mode(SET.RESET).success, "a reset")
     episode(1, helped=False)
