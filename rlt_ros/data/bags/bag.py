@@ -91,11 +91,10 @@ class Bag:
 
     def _check_counts(self, counts: dict[str, int]) -> None:
         # Records of nothing but zeros are skipped by a reader of MCAP, and everything behind them with it.
-        stated = self.counts
+        stated = Counter(self.counts)
         for topic, count in counts.items():
-            there = stated.get(topic, 0)
-            if count != there:
-                raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {there}")
+            if count != stated[topic]:
+                raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {stated[topic]}")
 
     def message(self, raw: Raw) -> Any:
         """The message, with numpy arrays for its arrays. Raises BagError where bytes and definition do not fit."""
