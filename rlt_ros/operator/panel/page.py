@@ -56,7 +56,7 @@ class Page:
         self._panel, self._opened = panel, time.monotonic()
         self._parts: dict[str, Part] = {}
         self._drawn: object = None
-        with ui.element("main") as self._main:
+        with ui.element("div").props("id=panel") as self._main:
             with ui.element("header"):
                 self._part("title", "h1")
                 self._part("news")
