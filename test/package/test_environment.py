@@ -129,7 +129,7 @@ def test_joined_checkout_has_links_for_the_list(layout: Layout) -> None:
         checkout.join(layout)
     names = {path.name for path in (layout.venv / "lib" / "rlt_ros").iterdir()}
     nodes = {"observation", "features", "actor", "executor", "teleop", "learner", "sim", "collector", "collect_teleop"}
-    assert names == nodes | {"console", "stage1", "rlt"}
+    assert names == nodes | {"console", "panel", "stage1", "rlt"}
     assert all(os.access(layout.venv / "bin" / name, os.X_OK) for name in ("ros2", "rlt"))
     assert (layout.venv / "share" / "rlt_ros" / "launch").resolve() == layout.root / "launch"
     path = (layout.site_packages() / "rlt_ros_checkout.pth").read_text().splitlines()
@@ -162,6 +162,18 @@ def test_missing_packages_need_root(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(system.shutil, "which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(system.MachineError, match="run as root, then try again: apt-get install cmake libegl1"):
         system.install_packages(["cmake", "libegl1"], tmp_path / "x.log")
+
+
+@pytest.mark.parametrize(
+    ("there", "user", "due"),
+    [({"apt-get"}, 0, True), ({"apt-get", "chromium"}, 0, False), ({"apt-get"}, 1000, False), (set(), 0, False)],
+)
+def test_the_browser_is_installed_where_that_is_possible(
+    monkeypatch: pytest.MonkeyPatch, there: set[str], user: int, due: bool
+) -> None:
+    monkeypatch.setattr(system.os, "geteuid", lambda: user)
+    monkeypatch.setattr(system.shutil, "which", lambda name: name if name in there else None)
+    assert system.browser_is_due() == due
 
 
 def test_another_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,10 +33,8 @@ class Line:
         await self._socket.accept()
         sending = asyncio.create_task(self._send())
         try:
-            while True:
-                self._take(await self._socket.receive_text())
-        except WebSocketDisconnect:
-            pass
+            while (message := await self._socket.receive())["type"] == "websocket.receive":
+                self._take(message.get("text") or "")
         finally:
             sending.cancel()
             self._presses.close()
