@@ -33,7 +33,7 @@ def main() -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="environment", description=__doc__)
     parser.add_argument("--with-stage1", action="store_true", help="train the demo's Stage 1 beside the compiler")
-    parser.add_argument("--with-browser", action="store_true", help="as root on Debian: Chromium, for the panel's tests")
+    parser.add_argument("--with-browser", action="store_true", help="as root on Debian: Chromium, for tests")
     arguments = parser.parse_args()
     layout = Layout(Path(__file__).resolve().parents[2])
     # An end from outside ends the commands as well, as Ctrl-C does.

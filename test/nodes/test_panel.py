@@ -68,7 +68,9 @@ def split(left: tuple[int, int, int], right: tuple[int, int, int]) -> np.ndarray
     return picture
 
 
-def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(scene: Scene, view: View) -> None:
+def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(
+    scene: Scene, view: View, start: Callable[..., Panel], chromium: Browser
+) -> None:
     assert "it has begun" not in view.part("begin") and "reset first" in view.part("begin")
     view.press("begin")
     view.shows("begin refused: no episode is under way (IDLE); reset first", where="#answers")
@@ -98,6 +100,8 @@ def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(scene: S
     view.shows("to anyone: stop: the arm holds", where="[data-part=last]")
     view.page.reload()
     view.shows("phase 1: SUCCESS, success 100%, helped", where="[data-part=caption]")
+    later = chromium.open(start().url, scene.tick)
+    later.shows("phase 1: SUCCESS, success 100%, helped", where="[data-part=caption]")
     view.until(lambda: view.page.locator(".curve canvas").count(), "the drawn curve")
     assert (view.elsewhere, view.errors) == ([], [])
 
