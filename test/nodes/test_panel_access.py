@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import http.client
+import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +16,7 @@ from browser import browser, why_not
 from panel_process import Panel
 from scene import CAMERAS, Scene
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection as Connection
 from websockets.sync.client import connect
 
 from rlt_ros.types import Mode
@@ -150,19 +153,42 @@ def test_no_other_page_may_frame_it_and_it_loads_nothing_from_elsewhere(local: P
 
 
 def test_a_stop_by_post_is_answered(scene: Scene, local: Panel) -> None:
-    answer = ask(local, "/stop", "POST", Origin=own(local))
-    assert answer.status == 200
-    assert b"the arm holds" in answer.read()
+    said = b""
+    end = time.monotonic() + 60.0
+    while b"stop: the arm holds" not in said:  # it may not have found teleop yet
+        assert time.monotonic() < end, said
+        answer = ask(local, "/stop", "POST", Origin=own(local))
+        assert answer.status == 200
+        said = answer.read()
+        scene.tick()
+
+
+def told(line: Connection) -> dict[str, str]:
+    """The next answer; signs of life are passed over."""
+    while "text" not in (said := json.loads(line.recv(20))):
+        assert set(said) <= {"beat", "panel"}
+    return said
 
 
 def test_what_is_no_press_and_no_camera_is_said(local: Panel) -> None:
     with connect(f"ws://127.0.0.1:{local.port}/line", origin=own(local)) as line:
-        assert "panel" in line.recv(10)
-        for nonsense in ("explode", "", b"\xff\xfe", "quit", "x" * 100_000):
+        for nonsense in ("explode 1.0", "", b"\xff\xfe", "quit", "x" * 100_000):
             line.send(nonsense)
-            while "no press" not in (said := line.recv(10)):
-                assert said == "{}"
-            assert len(said) < 200
+            assert "is no press" in told(line)["text"]
     answer = ask(local, "/picture/nowhere")
     assert answer.status == 404 and b"cameras are" in answer.read()
-    assert ask(local, "/picture/wrist?after=x").status == 422
+    assert ask(local, f"{PATHS[2]}?after=x").status == 422
+
+
+def test_a_press_that_was_long_on_its_way_is_not_taken_but_a_stop_is(scene: Scene, local: Panel) -> None:
+    with connect(f"ws://127.0.0.1:{local.port}/line", origin=own(local)) as line:
+        beat = json.loads(line.recv(20))["beat"]
+        line.send(f"human {float(beat) - 7.0}")
+        assert told(line)["text"] == "human: NOT TAKEN, it was 7 s on its way"
+        for odd in ("human", "human now", "human nan"):
+            line.send(odd)
+            assert "NOT TAKEN" in told(line)["text"]
+        line.send(f"stop {float(beat) - 7.0}")
+        assert told(line)["action"] == "stop"
+        line.send(f"human {beat}")
+        assert "NOT TAKEN" not in told(line)["text"]

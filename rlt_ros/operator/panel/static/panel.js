@@ -17,6 +17,7 @@
   let heard = now();
   let tried = 0;
   let refused = "";
+  let beat = "";
 
   function connect() {
     tried = now();
@@ -32,6 +33,7 @@
 
   function take(message) {
     heard = now();
+    if (message.beat) beat = message.beat;
     if (message.panel && message.panel !== config.panel) location.reload();
     if (message.text) answered(message);
   }
@@ -101,7 +103,7 @@
 
   function press(action) {
     if (line?.readyState === WebSocket.OPEN) {
-      line.send(action);
+      line.send(`${action} ${beat}`);
       if (!waiting.get(action)?.isConnected) waiting.set(action, tell(`${action}: sent`, "dim"));
     } else if (action === "stop") {
       post();
