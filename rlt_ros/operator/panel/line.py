@@ -26,8 +26,8 @@ LATE = 3.0
 class Line:
     """One browser. panel: name of this process.
 
-    To the page goes a `beat` every `BEAT` seconds, at first with `panel`, and with an answer as `action`, `text`, `mood`
-    and `at`. From it comes `ACTION BEAT`, with the newest beat that it has heard.
+    To the page goes a `beat` every `BEAT` seconds, at first with `panel`, later with an answer as `action`, `text`,
+    `mood` and `at`. From it comes `ACTION BEAT`, with the newest beat that it has heard.
     """
 
     def __init__(self, socket: WebSocket, client: Client, panel: str) -> None:
