@@ -1,4 +1,4 @@
-"""The way to one `teleop` node over topics and services, for whatever view a person has."""
+"""The way to one `teleop` node over its services and its status: for the console, the panel and the input devices."""
 
 from __future__ import annotations
 
@@ -20,15 +20,36 @@ from rlt_ros.operator.client import Received
 from rlt_ros.operator.status import OperatorStatus
 
 
+class Asker:
+    """Requests to the `teleop` node. Whoever spins the node lets the answers in."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
+        self._label = node.create_client(srv.LabelEpisode, "label_episode")
+
+    def press(self, request: Request) -> Future[Answer]:
+        """Ask for something; requests of one kind are answered in their order. The future may never be done."""
+        answer: Future[Answer] = Future()
+        label = request in LABEL_REQUESTS
+        client = self._label if label else self._mode
+        if not client.service_is_ready():
+            name = self._node.resolve_service_name(client.srv_name)
+            answer.set_result(Answer(False, f"nobody answers {name}: is teleop running?"))
+            return answer
+        codes = LABEL_REQUESTS if label else MODE_REQUESTS
+        call = client.srv_type.Request(**{"label" if label else "mode": codes.index(request)})
+        client.call_async(call).add_done_callback(lambda done: _settle(answer, done))
+        return answer
+
+
 class RosClient:
     """`operator.client.Client` over topics and services. A thread of its own receives."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
         self._newest: tuple[OperatorStatus, float] | None = None
-        self.refused = ""
-        self._mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
-        self._label = node.create_client(srv.LabelEpisode, "label_episode")
+        self._asker = Asker(node)
         topic = node.create_subscription(msg.OperatorStatus, "operator_status", self._on_status, qos.LATCHED)
         self.where = topic.topic_name
         self._executor = SingleThreadedExecutor()
@@ -43,17 +64,7 @@ class RosClient:
 
     def press(self, request: Request) -> Future[Answer]:
         """Ask the `teleop` node."""
-        answer: Future[Answer] = Future()
-        label = request in LABEL_REQUESTS
-        client = self._label if label else self._mode
-        if not client.service_is_ready():
-            name = self._node.resolve_service_name(client.srv_name)
-            answer.set_result(Answer(False, f"nobody answers {name}: is teleop running?"))
-            return answer
-        codes = LABEL_REQUESTS if label else MODE_REQUESTS
-        call = client.srv_type.Request(**{"label" if label else "mode": codes.index(request)})
-        client.call_async(call).add_done_callback(lambda done: _settle(answer, done))
-        return answer
+        return self._asker.press(request)
 
     def close(self) -> None:
         """Leave the graph."""

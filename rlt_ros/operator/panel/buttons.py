@@ -10,8 +10,9 @@ from rlt_ros.types import Mode, Phase
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "critical phase": ("begin", "success", "failure", "discard", "abort"),
-    "who drives": ("vla", "rl", "human"),
+    "who drives": ("vla", "rl", "human", "hand_back"),
     "episodes": ("reset", "pause", "next"),
+    "start poses": ("start_here", "start_anywhere"),
 }
 """Heading to actions, in the words of `keys.REQUESTS`; stop stands by itself."""
 
@@ -26,7 +27,7 @@ class Look:
 
 def look(action: str, status: OperatorStatus) -> Look:
     """How a button looks. It can be pressed all the same: teleop decides, by what it knows then."""
-    resets = status.mode is Mode.RESET
+    resets = status.mode is Mode.RESET and action not in _WHILE_RESETTING
     return Look("a reset is under way" if resets else _REFUSALS[action](status), _ON[action](status))
 
 
@@ -63,6 +64,11 @@ def _free(status: OperatorStatus) -> str:
     return ""
 
 
+def _hand_back(status: OperatorStatus) -> str:
+    return "" if status.mode is Mode.HUMAN else "no person drives"
+
+
+_WHILE_RESETTING = ("pause", "start_here", "start_anywhere")
 _Refusal = Callable[[OperatorStatus], str]
 _REFUSALS: Mapping[str, _Refusal] = {
     "begin": _begin,
@@ -71,9 +77,13 @@ _REFUSALS: Mapping[str, _Refusal] = {
     "vla": _free,
     "rl": _rl,
     "human": _free,
+    "hand_back": _hand_back,
     "reset": _reset,
     "pause": _pause,
     "next": _next,
+    # What a start pose has to be, no status says.
+    "start_here": _free,
+    "start_anywhere": lambda status: "" if status.start_poses else "none is saved",
 }
 _ON: Mapping[str, Callable[[OperatorStatus], bool]] = {
     **dict.fromkeys(_REFUSALS, lambda status: False),

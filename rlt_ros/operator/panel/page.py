@@ -120,7 +120,7 @@ class Page:
             self._parts[name].show(paint(line), line[0][1])
         self._parts["session"].show(rows(view.session(status)))
         self._parts["learning"].show(rows(view.learning(status)))
-        told = status.hold_reason or status.warnings
+        told = status.hold_reason or status.warnings or status.hints
         self._parts["warnings"].show(paragraphs(view.warnings(status)) if told else "")
         self._parts["last"].show(paint([(view.last_answer(status), "dim")]))
 

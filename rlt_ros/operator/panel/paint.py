@@ -27,5 +27,5 @@ def paragraphs(lines: Iterable[Line]) -> str:
 
 def face(action: str, keys: str, look: Look) -> str:
     """Of a button: what it does, its key, why it would be refused."""
-    name = action.upper() if action in ("vla", "rl") else action
+    name = action.upper() if action in ("vla", "rl") else action.replace("_", " ")
     return f"<b>{name}</b><kbd>{escape(keys)}</kbd><small>{escape(look.refused)}</small>"
