@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("nicegui")
+pytest.importorskip("websockets")
 from browser import browser, why_not
 from panel_process import Panel
 from scene import CAMERAS, Scene

@@ -57,16 +57,7 @@ class Page:
         self._parts: dict[str, Part] = {}
         self._drawn: object = None
         with ui.element("div").props("id=panel") as self._main:
-            with ui.element("header"):
-                self._part("title", "h1")
-                self._part("news")
-            self._part("banner", classes="banner")
-            with ui.element("section").classes("tiles"):
-                for name in TILES:
-                    with ui.element("div").classes(f"tile {name}"):
-                        ui.html(name, sanitize=False, tag="h2")
-                        self._part(name, classes="fact")
-            self._part("warnings", classes="warnings fact")
+            self._head()
             ui.html(figures(panel.cameras), sanitize=False, tag="section").classes("cameras")
             with ui.element("section").classes("buttons"):
                 for heading, actions in buttons.GROUPS.items():
@@ -79,6 +70,18 @@ class Page:
                 self._part("caption", "h2")
                 self._chart = ui.echart(chart.options(panel.curve.points))
         self.look()
+
+    def _head(self) -> None:
+        with ui.element("header"):
+            self._part("title", "h1")
+            self._part("news")
+        self._part("banner", classes="banner")
+        with ui.element("section").classes("tiles"):
+            for name in TILES:
+                with ui.element("div").classes(f"tile {name}"):
+                    ui.html(name, sanitize=False, tag="h2")
+                    self._part(name, classes="fact")
+        self._part("warnings", classes="warnings fact")
 
     def _part(self, name: str, tag: str = "div", classes: str = "") -> None:
         self._parts[name] = Part(name, tag, classes)
@@ -99,8 +102,6 @@ class Page:
         """Show the newest status."""
         received = self._panel.client.newest()
         where = self._panel.client.where
-        # The page looks whether this goes on.
-        self._parts["news"].show(f"{int(2.0 * time.monotonic())}")
         self._parts["banner"].show(escape(silence(received, where, time.monotonic() - self._opened)))
         old = received is None or received.age > STALE
         self._main.classes(add="old" if old else "", remove="" if old else "old")
@@ -110,6 +111,8 @@ class Page:
         self._buttons(status, known=not old)
         if received is not None:
             self._facts_of(status)
+        # The last of all: the script of the page looks whether this goes on.
+        self._parts["news"].show(f"{int(2.0 * time.monotonic())}")
 
     def _title(self, received: Received | None, where: str, old: bool) -> view.Line:
         age = "no status yet" if received is None else f"status {received.age:.0f} s old" if old else "up to date"
