@@ -17,6 +17,10 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --force-color-profile=srgb"
 ).split()
+SHOWN = """where => {
+    const found = document.querySelector(where);
+    return found?.getClientRects().length ? found.innerText : "";
+}"""
 PIXEL = """image => {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];
@@ -51,8 +55,8 @@ class View:
             self.elsewhere.append(url)
 
     def text(self, where: str = "body") -> str:
-        """What is shown at a selector, empty where that is not there."""
-        return self.page.evaluate("where => document.querySelector(where)?.innerText ?? ''", where)
+        """What is shown at a selector, empty where that is not there or hidden."""
+        return self.page.evaluate(SHOWN, where)
 
     def part(self, name: str) -> str:
         """What a part of the page shows."""

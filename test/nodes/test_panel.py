@@ -72,8 +72,8 @@ def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(
     scene: Scene, view: View, start: Callable[..., Panel], chromium: Browser
 ) -> None:
     assert "it has begun" not in view.part("begin") and "reset first" in view.part("begin")
-    view.press("begin")
-    view.shows("begin refused: no episode is under way (IDLE); reset first", where="#answers")
+    view.press("failure")
+    view.shows("failure refused: no critical phase is under way (IDLE)", where="#answers")
     view.press("reset")
     view.until(lambda: scene.mode.phase == Phase.APPROACH and scene.mode.mode == Mode.VLA, "the approach")
     view.until(lambda: view.part("phase") == "APPROACH" and view.part("drives") == "VLA", "what is shown of it")

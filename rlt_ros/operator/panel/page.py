@@ -122,7 +122,9 @@ class Page:
         for name, line in view.tiles(status).items():
             self._parts[name].show(paint(line), line[0][1])
         self._parts["session"].show(rows(view.session(status)))
-        self._parts["learning"].show(rows(view.learning(status)))
+        # Why the arm holds has a line of its own here.
+        learning = [line for line in view.learning(status) if line[0][0].strip() != "holds"]
+        self._parts["learning"].show(rows(learning))
         told = status.hold_reason or status.warnings or status.hints
         self._parts["warnings"].show(paragraphs(view.warnings(status)) if told else "")
         self._parts["last"].show(paint([(view.last_answer(status), "dim")]))
