@@ -59,7 +59,8 @@ def application(panel: Panel) -> FastAPI:
 
 
 def _answer(picture: Picture) -> Response:
-    problem = picture.problem.encode("ascii", "replace").decode().replace("\n", " ")
+    # Headers are one line of ASCII.
+    problem = " ".join(picture.problem.encode("ascii", "replace").decode().split())
     age = "" if picture.age is None else f"{picture.age:.3f}"
     headers = {"x-number": str(picture.number), "x-age": age, "x-problem": problem}
     if not picture.jpeg:
