@@ -56,7 +56,14 @@ class View:
 
     def text(self, where: str = "body") -> str:
         """What is shown at a selector, empty where that is not there or hidden."""
-        return self.page.evaluate(SHOWN, where)
+        from playwright.sync_api import Error
+
+        try:
+            return self.page.evaluate(SHOWN, where)
+        except Error as error:
+            if "navigation" not in str(error):
+                raise
+            return ""  # the page is being loaded again
 
     def part(self, name: str) -> str:
         """What a part of the page shows."""
