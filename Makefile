@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay bench-control faults machines sweep lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control faults machines sweep results lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -40,6 +40,11 @@ machines: env  ## two network namespaces and a cable that is cut, two arms that 
 
 sweep: env  ## settings against each other, hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2 default utd_1"
 	OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --out $(OUT) $(ARGS)
+
+results: env  ## the paper's table in simulation, plan by plan; hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2"
+	for plan in bench/results/*.yaml; do \
+	  OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --plan $$plan --out $(OUT)/$$(basename $$plan .yaml) $(ARGS) || exit 1; \
+	done
 
 lint: env
 	$(ROS) ruff check .

@@ -1,7 +1,7 @@
 """Photographs the panel beside a run of the simulated arm, some minutes: python docs/images/panel.py FOLDER [LABELS].
 
 Writes panel.png (1280 x 800) and panel-tablet.png (800 x 1280) in the middle of the first critical phase after LABELS
-(40) labelled ones. Needs Chromium and Playwright. A run of its own is started and ended.
+(25) labelled ones. Needs Chromium and Playwright. A run of its own is started and ended, in ROS domain ROS_DOMAIN_ID.
 """
 
 import os
@@ -23,8 +23,8 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 ).split()
-LARGER = {"image_width": 480, "image_height": 360}
-"""Pictures as those of a camera; what the policy sees of them is the same."""
+LARGER = {"image_width": 240, "image_height": 180}
+"""Pictures in the shape of a camera's; what the policy sees of them is the same."""
 
 
 def main(out: Path, labels: int) -> None:
@@ -37,6 +37,9 @@ def main(out: Path, labels: int) -> None:
                 page = chromium.new_page(viewport={"width": width, "height": height})
                 page.goto(address(Path(folder) / "panel.log"))
                 photograph(page, labels, out / f"{name}.png")
+        except Exception:
+            print((Path(folder) / "launch.log").read_text()[-3000:], file=sys.stderr)
+            raise
         finally:
             for process in processes:
                 process.send_signal(signal.SIGINT)
@@ -73,7 +76,7 @@ def address(log: Path) -> str:
 def photograph(page: Page, labels: int, file: Path) -> None:
     seen = "labels => Number(document.querySelector('[data-part=caption]')?.textContent.match(/\\d+/)) >= labels"
     critical = "() => document.querySelector('[data-part=phase]').textContent.startsWith('CRITICAL')"
-    page.wait_for_function(seen, arg=labels, timeout=1_800_000)
+    page.wait_for_function(seen, arg=labels, timeout=900_000)
     page.wait_for_function(critical, timeout=60_000)
     # Refused while it lasts, so the run goes on as if nobody had asked.
     page.locator("[data-press=reset]").click()
@@ -83,4 +86,4 @@ def photograph(page: Page, labels: int, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 40)
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 25)
