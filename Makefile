@@ -15,7 +15,8 @@ demo:  ## the whole loop on a simulated arm; ARGS="practice_minutes:=2 seed:=1" 
 	@$(PYTHON) standalone/environment $(STAGE1)
 	$(ROS) ros2 launch rlt_ros stage2.launch.py $(ARGS)
 
-test: env  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest
+test:  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest; as root on Debian it installs Chromium
+	@$(PYTHON) standalone/environment --with-browser
 	ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest $(PYTEST_ARGS) $(TESTS)
 
 mutants: env  ## deliberate faults, each of which a test must find; ARGS="current_reference" tries some
