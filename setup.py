@@ -21,7 +21,7 @@ setup(
     maintainer_email=MANIFEST.find("maintainer").get("email"),
     python_requires=">=3.10",
     packages=find_packages(include=["rlt_ros", "rlt_ros.*"]),
-    package_data={"rlt_ros": ["**/*.yaml"]},
+    package_data={"rlt_ros": ["**/*.yaml", "**/*.html"]},
     install_requires=["numpy", "PyYAML", "scipy"],
     extras_require={
         "learn": ["torch", "safetensors", "tensorboard"],
@@ -31,6 +31,7 @@ setup(
         "data": ["pyarrow", "av"],
         "bags": ["pyarrow", "av", "rosbags"],
         "plots": ["matplotlib"],
+        "report": ["matplotlib", "jinja2", "safetensors"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         "remote": ["msgpack>=1.0", "websockets>=15"],

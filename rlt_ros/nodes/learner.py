@@ -11,11 +11,13 @@ from typing import Any
 from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.config import RecordConfig
+from rlt_ros.loop.processes import Life
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
 from rlt_ros.nodes.diagnostics import OK, Diagnostics
 from rlt_ros.nodes.link import HOST, LinkAnswer
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.robot_end import RobotEnd, robots
+from rlt_ros.nodes.run_log import how_it_ended, life_of
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.alarms import AlarmLimits, AlarmNews
 from rlt_ros.rl.config import AgentConfig, Dims
@@ -57,6 +59,7 @@ class LearnerNode(ManagedNode):
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
         self._row_at = 0.0
+        self._life: Life | None = None
 
     # lifecycle
 
@@ -91,6 +94,7 @@ class LearnerNode(ManagedNode):
         self._metrics = Metrics(self._run_dir / "tensorboard", lines, warn, self._learner.progress.phases)
         self._connect()
         self._take_up_weights()
+        self._life = life_of(self, self._run_dir)
         self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
 
     def _start_from_weights(self, checkpoint: Path | None) -> None:
@@ -132,6 +136,11 @@ class LearnerNode(ManagedNode):
         self._receipts()
         self._save()
         self._metrics.close()
+
+    def close(self) -> None:
+        super().close()
+        if self._life is not None:
+            self._life.ended(how_it_ended(self.exit_code))
 
     def _now(self) -> int:
         return self.get_clock().now().nanoseconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rlt_ros import msg, srv
@@ -18,6 +19,7 @@ from rlt_ros.nodes.finale import Finale
 from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.operator_status import StatusPublisher
 from rlt_ros.nodes.parameters import declare, declare_dataclass
+from rlt_ros.nodes.run_log import RunLogTap
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
 from rlt_ros.operator.board import StatusBoard
@@ -46,12 +48,14 @@ class TeleopNode(BaseNode):
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
         self._kept: SessionFile | None = None
+        self.run_dir = Path()
         self.links: dict[str, msg.LinkStats] = {}
         self.conductor = self.make_conductor()
         self._status = StatusPublisher(self, self.make_board(), self.warnings)
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
         self._person = self.make_person() if self._scripted else None
+        self._log = RunLogTap(self, self.run_dir, self.lockstep)
         self._connect()
 
     def make_conductor(self) -> Conductor:
@@ -63,6 +67,7 @@ class TeleopNode(BaseNode):
         self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
         self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
+        self.run_dir = self._finale.run_dir
         machine, session = PhaseMachine(self._gate), Session(config, self._gate)
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
         if launch and self._finale.run_dir.name:
@@ -114,12 +119,14 @@ class TeleopNode(BaseNode):
                 self._person.repeat(message.id)
             return
         self._seen = Seen(message.id, stamp_of(message.header), message.episode)
+        self._log.observation(message)
         self.go_on()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
         step = step_from_message(message)
         self.conductor.add_executed(step)
         self._status.executed(step)
+        self._log.executed(step)
         if self._person is not None:
             self._person.follow(step)
         self.go_on()
@@ -178,6 +185,7 @@ class TeleopNode(BaseNode):
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
         self._status.said(word)
+        self._log.said(word)
         if self._person is not None and word.mode.mode is Mode.HUMAN:
             self._person.drive(word.mode)
         self._keep_session()
@@ -191,6 +199,9 @@ class TeleopNode(BaseNode):
             self._kept.write(self.conductor)
         except OSError as error:
             self.get_logger().error(f"the session is not kept: {error}", throttle_duration_sec=10.0)
+
+    def close(self) -> None:
+        self._log.close(self.exit_code)
 
     def _counted(self, seen: Seen) -> bool:
         done = self.conductor.executed

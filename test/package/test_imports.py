@@ -24,6 +24,7 @@ MAY_IMPORT = {
     # Kinds of tokens are the only thing that it needs of the VLA.
     "lerobot": {"rl", "token", "data", "vla.contract"},
     "loop": {"rl", "vla", "token", "robot", "data", "sim", "lerobot"},
+    "report": {"loop", "rl", "data"},
     "operator": {"loop", "rl.alarms", "robot"},
     "nodes": {"operator", "loop", "rl", "vla", "token", "robot", "data", "sim", "lerobot"},
 }
