@@ -16,7 +16,7 @@ from typing import Any
 import rlt_ros
 
 FOLDER = "processes"
-PACKAGES = ("numpy", "scipy", "torch", "mujoco", "pin", "safetensors", "tensorboard", "opencv-python-headless", "lerobot")
+PACKAGES = ("numpy", "scipy", "torch", "mujoco", "pin", "safetensors", "opencv-python-headless", "lerobot")
 
 
 class Life:

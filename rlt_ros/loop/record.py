@@ -31,8 +31,8 @@ def is_used(run_dir: Path) -> bool:
 
 
 class Record:
-    """Journal of the rows, numbered checkpoints, TensorBoard, the newest policy, episodes and their pictures in a new run
-    directory.
+    """Journal of the rows, numbered checkpoints, TensorBoard, the newest policy, episodes and their pictures in a new
+    run directory.
 
     log: takes episodes and observations. Raises FileExistsError as `refuse_used` does.
     """

@@ -20,7 +20,7 @@ KEEP = 3
 
 
 class Thinned(Generic[T]):
-    """A few of many things that come one after the other, evenly spread and with the last one, whatever their number."""
+    """A few of the many things that come one after the other, evenly spread and with the last one."""
 
     def __init__(self) -> None:
         self.clear()

@@ -52,7 +52,7 @@ def score_of(run: Run, stage: str) -> Score | None:
 def scores(run: Run) -> dict[str, Score]:
     """Title -> score, in the order in which they are read."""
     found = {title: score_of(run, stage) for stage, title in TITLES.items()}
-    found |= {f"learned actor at {when:g} min": score for when, score in _asked_moments(run)}
+    found |= {f"learned actor at {when:g} min": score for when, _, score in _asked_moments(run)}
     dither = run.summary.get("dither")
     if isinstance(dither, dict):
         found |= {f"base VLA with noise {sigma}": _of_entry(entry) for sigma, entry in dither.items()}
@@ -61,22 +61,22 @@ def scores(run: Run) -> dict[str, Score]:
 
 def moments(run: Run) -> list[tuple[float, Score]]:
     """Minutes of practice and the score of the learned actor then; the last one after all of practice."""
-    found = _asked_moments(run)
-    final = score_of(run, "final")
-    minutes = max((e.minutes for e in run.episodes if e.stage == PRACTICE), default=0.0)
-    if final is not None and final.episodes and all(abs(when - minutes) > 0.5 for when, _ in found):
-        found.append((minutes, final))
+    found = [(minutes, score) for _, minutes, score in _asked_moments(run)]
+    final, end = score_of(run, "final"), _minutes(run)
+    if final is not None and final.episodes and all(abs(when - end) > 0.5 for when, _ in found):
+        found.append((end, final))
     return found
 
 
-def _asked_moments(run: Run) -> list[tuple[float, Score]]:
+def _asked_moments(run: Run) -> list[tuple[float, float, Score]]:
+    """Minutes asked for, minutes practised by then, score."""
     entries = run.summary.get("moments")
     found = []
     for entry in entries if isinstance(entries, list) else ():
         score = _of_entry(entry.get("final")) if isinstance(entry, dict) else None
         if score is not None and score.episodes:
-            found.append((number(entry, "practised_minutes"), score))
-    return [(when, score) for when, score in found if np.isfinite(when)]
+            found.append((number(entry, "minutes"), number(entry, "practised_minutes"), score))
+    return [moment for moment in found if np.isfinite(moment[:2]).all()]
 
 
 def _of_entry(entry: Any) -> Score | None:
@@ -156,14 +156,16 @@ def _alarms(run: Run) -> tuple[str, str]:
         return UNKNOWN, "no metrics"
     raised = [name.removeprefix("alarm_") for name in CHECKS if (run.curves[name] > 0).any()]
     standing = [name.removeprefix("alarm_") for name in CHECKS if run.curves[name][-1] > 0]
-    return str(len(raised)), ", ".join(f"{n}{' (at the end)' if n in standing else ''}" for n in raised) or "none raised"
+    words = (f"{name} (at the end)" if name in standing else name for name in raised)
+    return str(len(raised)), ", ".join(words) or "none raised"
 
 
 def latency_rows(run: Run) -> Iterator[tuple[str, str, str, str, str, str]]:
     """Name, median, 99th percentile, largest [ms], count, meaning."""
     for name, histogram in run.latencies.items():
-        marks = (f"{1e3 * value:.3g}" for value in (histogram.quantile(0.5), histogram.quantile(0.99), histogram.largest))
-        yield name.replace("_", " "), *marks, str(int(histogram.counts.sum())), MEANINGS.get(name, "")
+        marks = (histogram.quantile(0.5), histogram.quantile(0.99), histogram.largest)
+        shown = (f"{1e3 * value:.3g}" for value in marks)
+        yield name.replace("_", " "), *shown, str(int(histogram.counts.sum())), MEANINGS.get(name, "")
 
 
 def made_with(run: Run) -> dict[str, str]:
@@ -173,7 +175,8 @@ def made_with(run: Run) -> dict[str, str]:
         starts = [line for line in lines if "began" in line]
         for place, line in enumerate(starts):
             which = f"{name}, start {place + 1} of {len(starts)}" if len(starts) > 1 else name
-            found[which] = "; ".join(filter(None, (_when(line), _flat(line.get("machine")), _flat(line.get("versions")))))
+            words = (_when(line), _flat(line.get("machine")), _flat(line.get("versions")))
+            found[which] = "; ".join(filter(None, words))
     return found
 
 

@@ -24,7 +24,8 @@ def read_lines(path: Path, say: Say) -> list[dict[str, Any]]:
         else:
             damaged.append(number)
     if damaged:
-        say(f"{path.name}: {len(damaged)} of {len(found) + len(damaged)} lines left out, the first is line {damaged[0]}")
+        total = len(found) + len(damaged)
+        say(f"{path.name}: {len(damaged)} of {total} lines damaged and left out, the first is line {damaged[0]}")
     return found
 
 

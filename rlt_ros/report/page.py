@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
 import rlt_ros
 from rlt_ros.data.check.plots import Figure
 from rlt_ros.files import write_whole
@@ -103,10 +102,14 @@ def _part(run: Run, colour: str) -> Part:
 
 def differences(runs: Sequence[Run]) -> dict[str, list[str]]:
     """Settings that are not the same in all runs: name -> its value in each."""
-    flat = [{f"{part}.{name}": v for part, values in run.settings.items() for name, v in values.items()} for run in runs]
+    flat = [_flat(run) for run in runs]
     names = dict.fromkeys(name for settings in flat for name in settings)
     columns = {name: [str(settings.get(name, facts.UNKNOWN)) for settings in flat] for name in names}
     return {name: values for name, values in columns.items() if len(set(values)) > 1}
+
+
+def _flat(run: Run) -> dict[str, object]:
+    return {f"{part}.{name}": value for part, values in run.settings.items() for name, value in values.items()}
 
 
 def _strips(run: Run) -> dict[str, list[Strip]]:

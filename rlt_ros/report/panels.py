@@ -26,8 +26,9 @@ GREY = "#777777"
 
 @dataclass(frozen=True)
 class Panel:
-    """name: of its file. title: what is seen. draw: puts a run into axes, False if the run has nothing for it. help: how
-    to read it.
+    """name: of its file. title: what is seen. draw: puts a run into axes, False if the run has nothing for it.
+
+    help: how to read it.
     """
 
     name: str
@@ -212,7 +213,7 @@ def latencies(axes: Axes, run: Run, colour: str) -> bool:
 PANELS = (
     Panel("success", "Success", success, "Practice with its exploration noise; band: 95 % Wilson interval."),
     Panel("length", "Length of the critical phase", length, "Band: 95 %, resampled. Failures count as the time limit."),
-    Panel("q", "Q against the return", q_and_return, "Area: lowest to highest Q of the rows. Q above the return is usual."),
+    Panel("q", "Q against the return", q_and_return, "Area: lowest to highest row. Above the return is usual."),
     Panel("reference", "Distance to the reference", reference_error, "The two together at zero: it copies its input."),
     Panel("interventions", "Who drives", interventions, "In the critical phases of practice."),
     Panel("residual", "What the actor adds", residual, "Per control step, translation."),

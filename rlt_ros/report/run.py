@@ -28,9 +28,10 @@ class NoRun(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a run. missing: what is not, in sentences. lives: process -> its lines. settings: part -> values.
+    """What is known of a run. missing: what is not, in sentences. lives: process -> its lines.
 
-    time_limit: control steps that a failure counts as, None if unknown.
+    settings: part -> values. time_limit: control steps that a failure counts as, None if unknown. last_sign: wall time
+    of its newest file.
     """
 
     path: Path
