@@ -55,6 +55,7 @@ def session(status: OperatorStatus) -> list[Line]:
         _row("stage", _stage(status)),
         _row("episodes", _of(status.stage_episodes, status.stage_episodes_wanted)),
         _row("robot", f"{status.robot_minutes:.1f} min", "", f", {status.phase_steps} steps in this phase"),
+        *([_row("starts", f"{status.start_poses} saved", "warn")] if status.start_poses else []),
         [("last 20  ", "dim"), *(_LETTERS.get(label, ("?", "warn")) for label in status.labels)],
         _row("success", _percent(status.success_rate), "strong", f"   helped {_percent(status.intervention_rate)}"),
         _since_label(status),
@@ -106,9 +107,10 @@ def hints(card: list[tuple[str, str, str]], width: int) -> list[Line]:
 
 
 def warnings(status: OperatorStatus) -> list[Line]:
-    """Why the arm holds, then what else the operator should know, one line each."""
+    """Why the arm holds, then what else the operator should know, then advice, one line each."""
     reason = [[(f"the arm holds: {status.hold_reason}", "bad" if status.recovery else "warn")]]
     lines = (reason if status.hold_reason else []) + [[(f"! {text}", "bad")] for text in status.warnings]
+    lines += [[(f"- {text}", "")] for text in status.hints]
     return lines or [[("none", "dim")]]
 
 
@@ -116,7 +118,7 @@ def answer_text(action: str, answer: Answer) -> str:
     """An answer in the words of the keys: `RL refused: the gate is closed: 212 of 512 rows`."""
     name = action.upper() if action in ("vla", "rl") else action
     text = answer.message
-    for said in (f"mode_{action}", action, name):
+    for said in (REQUESTS[action].value if action in REQUESTS else action, f"mode_{action}", action, name):
         text = text.removeprefix(f"{said}: ")
     return f"{name}: {text}" if answer.accepted else f"{name} refused: {text}"
 

@@ -155,8 +155,8 @@ def test_stops_are_never_debounced_or_refused() -> None:
     assert run.observe().mode is Mode.HOLD
 
 
-@pytest.mark.parametrize("request_", [r for r in Request if r is not Request.MODE_HOLD])
-def test_during_a_reset_only_a_stop_is_accepted(request_: Request) -> None:
+@pytest.mark.parametrize("request_", sorted(set(Request) - {Request.MODE_HOLD, Request.PAUSE}))
+def test_during_a_reset_only_stop_and_pause_are_accepted(request_: Request) -> None:
     run = Run()
     run.observe()
     run.machine.request(Request.RESET)
@@ -250,3 +250,69 @@ def test_plans_that_contradict_themselves() -> None:
         EpisodePlan(evaluation=True)
     with pytest.raises(ValueError, match="policy"):
         EpisodePlan(policy=Mode.HOLD)
+
+
+def test_a_person_hands_back_to_whom_the_plan_wants() -> None:
+    run = Run()
+    run.to(Phase.APPROACH)
+    run.machine.request(Request.MODE_HUMAN)
+    assert run.observe().mode is Mode.HUMAN
+    assert run.machine.request(Request.HAND_BACK).message == "VLA drives"
+    assert run.observe().mode is Mode.VLA
+    run.machine.request(Request.BEGIN)
+    run.machine.request(Request.MODE_HUMAN)
+    word = run.observe()
+    assert (word.mode, word.phase) == (Mode.HUMAN, Phase.CRITICAL)
+    assert run.machine.request(Request.HAND_BACK).message == "RL drives"
+    word = run.observe()
+    assert (word.mode, word.phase, word.phase_id) == (Mode.RL, Phase.CRITICAL, 1)
+
+
+def test_handed_back_before_the_gate_is_open_the_vla_drives_and_it_is_said() -> None:
+    run = Run(is_open=False)
+    run.to(Phase.CRITICAL)
+    run.machine.request(Request.MODE_HUMAN)
+    run.observe()
+    assert run.machine.request(Request.HAND_BACK).message == "VLA drives (the gate is closed: 12 of 300 rows)"
+    assert run.observe().mode is Mode.VLA
+
+
+def test_where_a_person_is_planned_handing_back_leaves_the_mode() -> None:
+    run = Run()
+    run.to(Phase.CRITICAL, EpisodePlan(Mode.HUMAN, explore=False, record=False, approach=Mode.HUMAN))
+    assert run.machine.request(Request.HAND_BACK).message == "HUMAN drives"
+    assert run.observe().mode is Mode.HUMAN
+
+
+def test_only_a_person_who_drives_can_hand_back() -> None:
+    run = Run()
+    run.observe()
+    assert run.machine.request(Request.HAND_BACK).message == "hand_back: the person does not drive (HOLD)"
+    run.to(Phase.APPROACH)
+    assert run.machine.request(Request.HAND_BACK).message == "hand_back: the person does not drive (VLA)"
+
+
+def test_between_two_episodes_handing_back_starts_nothing() -> None:
+    run = Run()
+    run.to(Phase.CRITICAL)
+    run.machine.plan(EpisodePlan())
+    for request in (Request.MODE_HOLD, Request.SUCCESS):
+        run.machine.request(request)
+    run.observe()
+    run.machine.request(Request.MODE_HUMAN)
+    assert run.observe().mode is Mode.HUMAN
+    answer = run.machine.request(Request.HAND_BACK)
+    assert answer.accepted and "the arm holds until next or reset" in answer.message
+    word = run.observe()
+    assert (word.mode, word.phase) == (Mode.HOLD, Phase.LABELLED)
+
+
+def test_let_go_and_taken_again_at_once_is_no_bounce() -> None:
+    run = Run()
+    run.to(Phase.CRITICAL)
+    for request in (Request.MODE_HUMAN, Request.HAND_BACK) * 3:
+        answer = run.machine.request(request)
+        assert answer.accepted, answer.message
+    assert run.observe().mode is Mode.RL
+    assert run.machine.request(Request.MODE_HUMAN).accepted
+    assert "pressed twice" in run.machine.request(Request.MODE_HUMAN).message
