@@ -15,6 +15,8 @@ T = TypeVar("T")
 FOLDER = "pictures"
 FRAMES = 8
 """Pictures of each camera in a strip."""
+GAP = 2
+"""White pixels to the right of a picture and below it."""
 KEEP = 3
 """Strips of the first and of the last episodes of each stage."""
 
@@ -64,7 +66,7 @@ class StripFolder:
         pictures: camera -> uint8 (h, w, 3), all of one size, in their order.
         """
         path = self._folder / f"{name}.png"
-        rows = [np.concatenate([picture[camera] for picture in pictures], axis=1) for camera in pictures[0]]
+        rows = [np.concatenate([_framed(p[camera]) for p in pictures], axis=1) for camera in pictures[0]]
         self._folder.mkdir(exist_ok=True)
         path.write_bytes(png(np.concatenate(rows)))
         self._keep(stage, path)
@@ -78,3 +80,7 @@ class StripFolder:
         newest.append(path)
         if len(newest) > KEEP:
             newest.popleft().unlink(missing_ok=True)
+
+
+def _framed(picture: np.ndarray) -> np.ndarray:
+    return np.pad(picture, ((0, GAP), (0, GAP), (0, 0)), constant_values=255)

@@ -164,7 +164,7 @@ def latency_rows(run: Run) -> Iterator[tuple[str, str, str, str, str, str]]:
     """Name, median, 99th percentile, largest [ms], count, meaning."""
     for name, histogram in run.latencies.items():
         marks = (histogram.quantile(0.5), histogram.quantile(0.99), histogram.largest)
-        shown = (f"{1e3 * value:.3g}" for value in marks)
+        shown = (f"{1e3 * value:.{0 if value >= 0.1 else 1}f}" for value in marks)
         yield name.replace("_", " "), *shown, str(int(histogram.counts.sum())), MEANINGS.get(name, "")
 
 

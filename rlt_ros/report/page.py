@@ -11,6 +11,7 @@ from pathlib import Path
 import rlt_ros
 from rlt_ros.data.check.plots import Figure
 from rlt_ros.files import write_whole
+from rlt_ros.loop.report import TITLES
 from rlt_ros.report import facts
 from rlt_ros.report.episodes import Episode
 from rlt_ros.report.panels import PANELS, Panel, colour_of, figure
@@ -85,6 +86,7 @@ def _html(runs: Sequence[Run], plots: Sequence[Plot], missing: Sequence[str]) ->
     return environment.get_template(TEMPLATE).render(
         parts=parts,
         titles=titles,
+        stage_titles=TITLES,
         plots=plots,
         missing=missing,
         differences=differences(runs) if len(runs) > 1 else {},

@@ -207,7 +207,13 @@ def latencies(axes: Axes, run: Run, colour: str) -> bool:
             axes.step(centres, share, where="mid", color=colour, linestyle=style, label=name.replace("_", " "))
     axes.set_xscale("log")
     axes.set_ylabel("share", fontsize=8)
-    return any(histogram.counts.any() for histogram in run.latencies.values())
+    seen = sum(histogram.counts[1:-1] for histogram in run.latencies.values())
+    if not np.any(seen):
+        return False
+    first, last = np.flatnonzero(seen)[[0, -1]]
+    low, high = axes.get_xlim() if len(axes.lines) > len(run.latencies) else (np.inf, 0.0)
+    axes.set_xlim(min(low, 0.8 * centres[first]), max(high, 1.25 * centres[last]))
+    return True
 
 
 PANELS = (

@@ -15,7 +15,7 @@ from rlt_ros.loop.latency import Histogram
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.loop.processes import Life
 from rlt_ros.loop.run_log import RunLog
-from rlt_ros.loop.strips import FRAMES, KEEP, Thinned
+from rlt_ros.loop.strips import FRAMES, GAP, KEEP, Thinned
 from rlt_ros.types import EpisodeEvent, Label
 
 
@@ -58,8 +58,8 @@ def test_each_episode_is_a_line_with_the_place_of_its_pictures(tmp_path: Path) -
     assert first["drivers"] == {"VLA": 20, "HUMAN": 10}
     assert "pictures" not in second and second["phase_id"] == 8
     strip = cv2.imread(str(tmp_path / first["pictures"]["file"]))
-    assert strip.shape == (2 * 6, FRAMES * 8, 3) and first["pictures"]["cameras"] == ["front", "wrist"]
-    assert strip[0, ::8, 0].tolist() == first["pictures"]["steps"]
+    assert strip.shape == (2 * (6 + GAP), FRAMES * (8 + GAP), 3) and first["pictures"]["cameras"] == ["front", "wrist"]
+    assert strip[0, :: 8 + GAP, 0].tolist() == first["pictures"]["steps"]
     assert latency.read(tmp_path)["response"].counts.sum() == 1
 
 
