@@ -18,6 +18,7 @@ ENTRY_POINTS = {
     "sim": "rlt_ros.nodes.sim:main",
     "collector": "rlt_ros.nodes.collector:main",
     "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
+    "markers": "rlt_ros.nodes.markers:main",
     "console": "rlt_ros.nodes.console:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",
