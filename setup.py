@@ -38,6 +38,7 @@ setup(
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
         "gpus": ["accelerate"],
+        "viewer": ["rerun-sdk>=0.41,<0.42"],
         "console": ["textual>=8,<9"],
         "test": ["hypothesis", "pyte", "pytest", "pytest-rerunfailures"],
     },

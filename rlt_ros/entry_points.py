@@ -19,6 +19,7 @@ ENTRY_POINTS = {
     "collector": "rlt_ros.nodes.collector:main",
     "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
     "markers": "rlt_ros.nodes.markers:main",
+    "viewer": "rlt_ros.nodes.viewer:main",
     "console": "rlt_ros.nodes.console:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",

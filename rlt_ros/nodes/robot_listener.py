@@ -16,7 +16,7 @@ from rlt_ros.robot.config import RobotConfig
 Handler = Callable[[str, Part], None]
 
 
-class _Unattended(CallbackGroup):
+class Unattended(CallbackGroup):
     """Its subscriptions do not wake the executor; whoever wants their messages takes them."""
 
     def can_execute(self, entity: Any) -> bool:
@@ -46,7 +46,7 @@ class RobotListener:
             for name, (kind, topic) in self.streams.items():
                 node.listen(kind, node.robot_topic(topic), lambda m, name=name: self._take(name, m), qos.SENSOR)
             return
-        group = _Unattended()
+        group = Unattended()
         for name, (kind, topic) in self.streams.items():
             self._polled[name] = node.create_subscription(
                 kind, node.robot_topic(topic), lambda m: None, qos.BROADCASTER, callback_group=group

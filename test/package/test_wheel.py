@@ -39,7 +39,7 @@ def test_wheel_has_a_script_per_entry_point(wheel: zipfile.ZipFile) -> None:
 def test_wheel_names_licence_and_extras(wheel: zipfile.ZipFile) -> None:
     metadata = _metadata(wheel, "METADATA")
     assert "License: Apache-2.0" in metadata
-    learning, looking = ("learn", "sim", "data", "lerobot", "remote", "gpus"), ("plots", "report", "console")
+    learning, looking = ("learn", "sim", "data", "lerobot", "remote", "gpus"), ("plots", "report", "viewer", "console")
     for extra in (*learning, *looking, "bags", "vision", "test"):
         assert f"Provides-Extra: {extra}" in metadata
     assert any(Path(name).name == "LICENSE" for name in wheel.namelist())
