@@ -33,7 +33,7 @@ class ViewerNode(BaseNode):
         rate = declare(self, "rate", 10.0, "Looks at chunks, path and arm a second [Hz].")
         pictures = declare(self, "picture_rate", 5.0, "Pictures of each camera a second [Hz].")
         folder = declare(self, "run_dir", "", "Directory for the recording; empty: none is written.")
-        live = declare(self, "live", bool(_display()), "Start the viewer's window; by default where there is a display.")
+        live = declare(self, "live", bool(_display()), "Start the viewer; by default where there is a display.")
         self._file = new_file(Path(folder)) if folder else None
         self._log = RerunLog(robot.cameras, self._file, live)
         self._topics, self._skeleton = SceneTopics(self, robot), Skeleton(robot)

@@ -9,7 +9,7 @@ import pytest
 from loop_parts import CENTRE, ROBOT, chunk, executed
 from rrd import entities
 
-rerun = pytest.importorskip("rerun")
+pytest.importorskip("rerun")
 
 from rlt_ros.monitor.arm import Skeleton
 from rlt_ros.monitor.rerun_log import RerunLog

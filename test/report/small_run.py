@@ -45,9 +45,7 @@ def run_into(run_dir: Path, seed: int = 1, **agent: Any) -> dict[str, Any]:
         practice_minutes=0.4, control_rate=20.0, eval_episodes=2, warmup_episodes=1, time_limit=40, seed=seed
     )
     learner = Learner(config, Dims(z=3), "point", 5.0)
-    world = dataclasses.replace(
-        parts(Helper()), learner=learner, load=lambda weights: load_policy(weights, "point")
-    )
+    world = dataclasses.replace(parts(Helper()), learner=learner, load=lambda weights: load_policy(weights, "point"))
     settings = Settings(agent=config, session=session)
     record = Record(run_dir, learner)
     write_json(run_dir / "settings.json", {"task": "point", **settings.as_dict()})
