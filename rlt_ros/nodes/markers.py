@@ -7,6 +7,7 @@ import time
 from visualization_msgs.msg import MarkerArray
 
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.diagnostics import Reports
 from rlt_ros.nodes.marker_messages import markers
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
@@ -27,6 +28,7 @@ class MarkersNode(BaseNode):
         self._topics = SceneTopics(self, robot)
         self._publisher = self.create_publisher(MarkerArray, "markers", qos.COMMAND)
         self.every(1.0 / rate, self._on_tick)
+        Reports(self, robot.name)
 
     def _on_tick(self) -> None:
         if self._publisher.get_subscription_count():

@@ -16,6 +16,7 @@ from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.loop.starts import StartPoses
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
+from rlt_ros.nodes.diagnostics import WARN, Diagnostics, Reports
 from rlt_ros.nodes.finale import Finale
 from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.operator_status import StatusPublisher
@@ -58,6 +59,7 @@ class TeleopNode(BaseNode):
         self._person = self.make_person() if self._scripted else None
         self._log = RunLogTap(self, self.run_dir, self.lockstep)
         self._connect()
+        Reports(self, self.robot.name, self._diagnose)
 
     def make_conductor(self) -> Conductor:
         """The session that this node leads."""
@@ -207,6 +209,12 @@ class TeleopNode(BaseNode):
             self._kept.write(self.conductor)
         except OSError as error:
             self.get_logger().error(f"the session is not kept: {error}", throttle_duration_sec=10.0)
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        machine, progress = self.conductor.machine, self.conductor.session.progress
+        warnings = "; ".join(self.warnings())
+        text = f"{progress.stage}, {machine.phase.name}, {machine.mode.name} asked for"
+        say.say("session", warnings, text, WARN, episode=progress.episode, robot_steps=self.conductor.robot_steps)
 
     def close(self) -> None:
         self._log.close(self.exit_code)

@@ -15,6 +15,7 @@ from rlt_ros.monitor.arm import Skeleton
 from rlt_ros.monitor.rerun_log import RerunLog
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_robot import image_from_message
+from rlt_ros.nodes.diagnostics import Reports
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.robot_listener import Unattended
 from rlt_ros.nodes.runtime import BaseNode, run
@@ -46,6 +47,7 @@ class ViewerNode(BaseNode):
             )
             for name, topic in robot.cameras.items()
         }
+        Reports(self, robot.name)
         self.every(1.0 / rate, self._on_scene)
         self.every(1.0 / pictures, self._on_pictures)
         self.get_logger().info(f"recording to {self._file}" if self._file else "nothing is recorded")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import views
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from graph import Graph, Listener
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
 from rosidl_runtime_py.utilities import get_message
@@ -124,3 +125,37 @@ def test_rerun_records_what_is_seen_without_a_display(
     world = {f"/world/{name}" for name in ("workspace", "reference", "actor", "executed", "force", "arm")}
     assert cameras | world | {"/status", "/curves/learner_stats/q_mean", "/curves/force/z"} <= set(found)
     assert found["/world/arm"] > 20 and min(found[camera] for camera in cameras) > 10
+
+
+PARTS = {
+    "observation": {"scheduling", "topics", "observations"},
+    "features": {"scheduling", "topics", "passes"},
+    "actor": {"scheduling", "topics", "rows", "weights"},
+    "executor": {"scheduling", "topics", "counts", "command back-end", "robot mode"},
+    "teleop": {"scheduling", "topics", "session"},
+    "learner": {"scheduling", "topics", "rows", "budget", "gate", "alarms"},
+    "sim": {"scheduling", "topics", "simulator"},
+    "markers": {"scheduling", "topics"},
+}
+"""What each node says of itself on /diagnostics, at least."""
+
+
+def test_every_node_reports_on_diagnostics(stage2: Callable[..., Graph]) -> None:
+    listener = Listener({"/diagnostics": (DiagnosticArray, qos.STATS)})
+    try:
+        graph = stage2(domain=listener.domain, practice_minutes=20.0, monitor="true", fault="gripper_stuck@2:1000")
+
+        def said() -> dict[str, DiagnosticStatus]:
+            listener.spin()
+            return {s.name: s for message in listener.received["/diagnostics"] for s in message.status}
+
+        wanted = {f"rlt/{node}: {part}" for node, parts in PARTS.items() for part in parts}
+        graph.wait_for(lambda: wanted <= set(said()), 180, "every part")
+        graph.wait_for(lambda: said()["rlt/sim: simulator"].level == DiagnosticStatus.WARN, 120, "the fault")
+        heard = {pair.key: pair.value for pair in said()["rlt/executor: topics"].values}
+        assert {"observation", "policy_mode", "action_chunk"} <= set(heard)
+        assert all(re.fullmatch(r"[\d.]+ Hz, last [\d.]+ s ago.*", value) for value in heard.values())
+        levels = {s.name: (s.level, s.message) for s in said().values() if s.level != DiagnosticStatus.OK}
+        assert set(levels) <= {"rlt/sim: simulator", "rlt/learner: alarms"}, levels
+    finally:
+        listener.close()
