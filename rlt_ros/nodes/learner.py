@@ -252,7 +252,8 @@ class LearnerNode(ManagedNode):
         if stats is None:
             return
         rows = {"in_replay": stats.rows, "received": stats.rows_received, "refused": stats.refused}
-        say.set("rows", OK, "safe on disk", duplicates=stats.duplicates, since_last=f"{stats.seconds_since_row:.1f} s", **rows)
+        age = f"{stats.seconds_since_row:.1f} s"
+        say.set("rows", OK, "safe on disk", duplicates=stats.duplicates, since_last=age, **rows)
         forgone = "updates were forgone: the learner is too slow" if stats.updates_forgone else ""
         made = {"critic": stats.critic_updates, "actor": stats.actor_updates, "forgone": stats.updates_forgone}
         rate = f"{stats.updates_per_second:.0f}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import views
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from graph import Graph, Listener
 from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
-from rosidl_runtime_py.utilities import get_message
 from rrd import entities
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -43,6 +43,12 @@ def check(shown: views.Shown, listener: Listener) -> str:
         if verdict == QoSCompatibility.ERROR:
             return f"{shown.where}: {shown.topic}: {reason}"
     return ""
+
+
+def get_message(kind: str) -> Any:
+    """Class of a message type such as std_msgs/msg/Header."""
+    package, _, name = kind.partition("/msg/")
+    return getattr(import_module(f"{package}.msg"), name)
 
 
 def is_number(kind: Any, fields: list[str]) -> bool:
