@@ -20,6 +20,8 @@ ENTRY_POINTS = {
     "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
     "markers": "rlt_ros.nodes.markers:main",
     "viewer": "rlt_ros.nodes.viewer:main",
+    "referee": "rlt_ros.nodes.referee:main",
+    "deploy_teleop": "rlt_ros.nodes.deploy_teleop:main",
     "console": "rlt_ros.nodes.console:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",

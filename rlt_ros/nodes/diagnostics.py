@@ -18,6 +18,9 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 ROBOT_MODE = "robot mode"
 """Part of the executor whose message is the mode of the robot, empty where nobody says it."""
 
+REFEREE = "rules"
+"""Part of the referee whose message says what it is about to press."""
+
 
 class Diagnostics:
     """Keeps the statuses of a node and publishes them as diagnostic_msgs/DiagnosticArray.

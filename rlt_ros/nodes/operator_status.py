@@ -12,7 +12,7 @@ from rlt_ros.loop.conductor import Word
 from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_operator import operator_status_to_message
-from rlt_ros.nodes.diagnostics import ROBOT_MODE
+from rlt_ros.nodes.diagnostics import REFEREE, ROBOT_MODE
 from rlt_ros.operator.board import StatusBoard
 from rlt_ros.types import ExecutedStep
 
@@ -31,6 +31,7 @@ class StatusPublisher:
         self._sent: tuple[object, ...] = ()
         self._publisher = node.create_publisher(msg.OperatorStatus, "operator_status", qos.LATCHED)
         self._robot_mode = f"{node.get_namespace()}/executor: {ROBOT_MODE}".lstrip("/")
+        self._referee = f"{node.get_namespace()}/referee: {REFEREE}".lstrip("/")
         node.listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATS)
         node.every(PERIOD, lambda: self._publish(always=True))
 
@@ -59,6 +60,8 @@ class StatusPublisher:
         for status in message.status:
             if status.name == self._robot_mode:
                 self.board.robot_mode = status.message
+            elif status.name == self._referee:
+                self.board.referee.take(status.message)
 
     def _now(self) -> int:
         return self._node.get_clock().now().nanoseconds
