@@ -128,7 +128,7 @@ def test_analyzers_are_generic_ones_and_every_node_has_one() -> None:
     assert set(parameters) - set(analyzers) == {"pub_rate", "path"}
     for analyzer in analyzers.values():
         assert analyzer["type"] == "diagnostic_aggregator/GenericAnalyzer" and set(analyzer) <= ANALYZER_KEYS
-    wanted = {"observation", "features", "actor", "executor", "teleop", "learner", "sim", "collector"}
+    wanted = {"observation", "features", "actor", "executor", "teleop", "learner", "sim", "collector", "referee"}
     names = [text for analyzer in analyzers.values() for text in analyzer["contains"]]
     assert sorted(names) == sorted([*(f"{node}: " for node in wanted), "rlt: collector"]), "each in one group"
 
