@@ -12,6 +12,8 @@ from rlt_ros.loop.session import PRACTICE
 from rlt_ros.report.episodes import Episode
 from rlt_ros.types import Label
 
+POINTS = 3000
+"""More cannot be told apart in a plot and would make a page of a day's practice slow."""
 LEARNED = (Label.SUCCESS.name, Label.FAILURE.name, Label.ABORT.name)
 
 
@@ -32,7 +34,8 @@ class Curves:
 
 
 def curves(lines: Sequence[Mapping[str, Any]], episodes: Sequence[Episode]) -> Curves:
-    """Columns of the lines of metrics.jsonl."""
+    """Columns of the lines of metrics.jsonl; of more than POINTS every n-th and the last."""
+    lines = [*lines[:: len(lines) // POINTS + 1], *lines[-1:]]
     names = {name for line in lines for name, value in line.items() if isinstance(value, (int, float))}
     columns = {name: _column(lines, name) for name in names}
     return Curves(_minutes(columns, episodes, len(lines)), columns)

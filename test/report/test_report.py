@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -193,3 +194,29 @@ def test_names_are_as_short_as_tells_them_apart() -> None:
     paths = [Path("/a/x/seed1"), Path("/a/y/seed1")]
     assert names(paths) == ["x/seed1", "y/seed1"]
     assert names([Path("/a/x/seed1")]) == ["seed1"]
+
+
+def test_a_day_of_metrics_is_thinned_to_what_a_plot_can_show(copy: Copy) -> None:
+    path = copy("long")
+    lines = (path / "metrics.jsonl").read_text().splitlines()
+    (path / "metrics.jsonl").write_text("\n".join(lines * (20_000 // len(lines))) + "\n")
+    curves = read(path).curves
+    assert 1000 < len(curves.minutes) <= 3002
+    assert curves["rows_received"][-1] == json.loads(lines[-1])["rows_received"]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_a_browser_shows_it(finished: Path, tmp_path: Path) -> None:
+    """Headless, without a network: every picture has been loaded and drawn."""
+    import cv2
+
+    report(finished, out=tmp_path / "out")
+    page, shot = tmp_path / "out" / "report.html", tmp_path / "shot.png"
+    options = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
+    command = ["chromium", *options.split(), f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1500,1200"]
+    subprocess.run([*command, f"--screenshot={shot}", f"file://{page}"], timeout=120, check=True, capture_output=True)
+    picture = cv2.imread(str(shot))
+    assert picture.shape == (1200, 1500, 3)
+    blue = np.array([180, 111, 31])  # of the first run's lines, BGR
+    lines = np.abs(picture.astype(int) - blue).max(axis=2) < 12
+    assert lines[:, :750].sum() > 300 and lines[500:, 750:].sum() > 100, "plots on both sides of the page"
