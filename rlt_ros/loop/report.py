@@ -92,11 +92,7 @@ def _percent(share: float | None) -> str:
 
 def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
     """The summary for the terminal, several lines. run_dir: None if nothing was written."""
-    scores = [(title, summary[name]) for name, title in TITLES.items() if name in summary]
-    scores += [(f"learned actor at {then['minutes']:g} min", then["final"]) for then in summary.get("moments", ())]
-    scores += [(f"base VLA with noise {sigma}", score) for sigma, score in summary.get("dither", {}).items()]
-    width = max(len(title) for title, _ in scores)
-    lines = [f"{title:<{width}}  {_score(score)}" for title, score in scores]
+    lines = score_lines(summary)
     lines.append(f"robot time {summary['robot_time_s'] / 60:.1f} min, wall time {summary['wall_time_s'] / 60:.1f} min")
     lines += _learning(summary) if "transitions" in summary else _policy(summary)
     if run_dir is not None:
@@ -106,6 +102,15 @@ def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
     if summary.get("interrupted"):
         lines.append("interrupted")
     return "\n".join(lines)
+
+
+def score_lines(summary: Mapping[str, Any]) -> list[str]:
+    """A line for each evaluation in a summary."""
+    scores = [(title, summary[name]) for name, title in TITLES.items() if name in summary]
+    scores += [(f"learned actor at {then['minutes']:g} min", then["final"]) for then in summary.get("moments", ())]
+    scores += [(f"base VLA with noise {sigma}", score) for sigma, score in summary.get("dither", {}).items()]
+    width = max(len(title) for title, _ in scores)
+    return [f"{title:<{width}}  {_score(score)}" for title, score in scores]
 
 
 def _learning(summary: Mapping[str, Any]) -> list[str]:
