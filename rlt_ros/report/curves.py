@@ -35,7 +35,8 @@ class Curves:
 
 def curves(lines: Sequence[Mapping[str, Any]], episodes: Sequence[Episode]) -> Curves:
     """Columns of the lines of metrics.jsonl; of more than POINTS every n-th and the last."""
-    lines = [*lines[:: len(lines) // POINTS + 1], *lines[-1:]]
+    every = len(lines) // POINTS + 1
+    lines = [line for place, line in enumerate(lines, 1) if place % every == 0 or place == len(lines)]
     names = {name for line in lines for name, value in line.items() if isinstance(value, (int, float))}
     columns = {name: _column(lines, name) for name in names}
     return Curves(_minutes(columns, episodes, len(lines)), columns)
