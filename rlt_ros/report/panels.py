@@ -92,7 +92,8 @@ def success(axes: Axes, run: Run, colour: str) -> bool:
     for when, score in moments(run):
         low, high = wilson(score.successes, score.episodes)
         rate = score.successes / score.episodes
-        axes.errorbar(when, rate, [[rate - low], [high - rate]], fmt="o", color=colour, capsize=3, label="evaluation")
+        axes.errorbar(when, rate, [[rate - low], [high - rate]], fmt="none", color=colour, capsize=3)
+        axes.plot(when, rate, "o", color=colour, label="evaluation")
     base = score_of(run, "base")
     if base is not None and base.episodes:
         axes.axhline(base.successes / base.episodes, color=colour, linestyle=":", linewidth=1.2, label="base VLA")
