@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.subscription import Subscription
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_robot import Part, state_part, state_streams
+from rlt_ros.nodes.polling import Unattended, take
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.robot.config import RobotConfig
 
 Handler = Callable[[str, Part], None]
-
-
-class Unattended(CallbackGroup):
-    """Its subscriptions do not wake the executor; whoever wants their messages takes them."""
-
-    def can_execute(self, entity: Any) -> bool:
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        pass
 
 
 class RobotListener:
@@ -56,10 +43,9 @@ class RobotListener:
     def poll(self) -> None:
         """Take the newest message of every topic, where one has come."""
         for name, subscription in self._polled.items():
-            with subscription.handle:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-            if taken is not None:
-                self._node.guarded(self._node.robot_topic(self.streams[name][1]), self._take, name, taken[0])
+            message = take(subscription)
+            if message is not None:
+                self._node.guarded(self._node.robot_topic(self.streams[name][1]), self._take, name, message)
 
     def absent(self) -> list[str]:
         """Topics that nobody publishes."""

@@ -17,7 +17,7 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_robot import image_from_message
 from rlt_ros.nodes.diagnostics import Reports
 from rlt_ros.nodes.parameters import declare
-from rlt_ros.nodes.robot_listener import Unattended
+from rlt_ros.nodes.polling import Unattended, take
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.watching import SceneTopics
 from rlt_ros.robot.config import load_robot
@@ -68,10 +68,9 @@ class ViewerNode(BaseNode):
 
     def _on_pictures(self) -> None:
         for camera, subscription in self._cameras.items():
-            with subscription.handle:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-            if taken is not None:
-                self.guarded(camera, self._picture, camera, taken[0])
+            message = take(subscription)
+            if message is not None:
+                self.guarded(camera, self._picture, camera, message)
 
     def _picture(self, camera: str, message: Image) -> None:
         rgb = image_from_message(message)
