@@ -38,6 +38,8 @@ setup(
         "vision": ["opencv-python-headless<5"],
         "gpus": ["accelerate"],
         "console": ["textual>=8,<9"],
+        # evdev reads the kernel's input devices; Linux only.
+        "devices": ["evdev>=1.6"],
         "test": ["hypothesis", "pyte", "pytest", "pytest-rerunfailures"],
     },
     entry_points={"console_scripts": SCRIPTS},

@@ -19,6 +19,7 @@ ENTRY_POINTS = {
     "collector": "rlt_ros.nodes.collector:main",
     "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
     "console": "rlt_ros.nodes.console:main",
+    "input_devices": "rlt_ros.nodes.input_devices:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",
 }

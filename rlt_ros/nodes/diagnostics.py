@@ -11,6 +11,8 @@ from rlt_ros.nodes.convert import header
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 ROBOT_MODE = "robot mode"
 """Part of the executor whose message is the mode of the robot, empty where nobody says it."""
+DEVICE = "device "
+"""Begin of the parts that are a person's input devices, followed by the device's name."""
 
 
 class Diagnostics:

@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
-from rclpy.subscription import Subscription
-
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_robot import Part, state_part, state_streams
+from rlt_ros.nodes.polled import Polled
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.robot.config import RobotConfig
 
 Handler = Callable[[str, Part], None]
-
-
-class _Unattended(CallbackGroup):
-    """Its subscriptions do not wake the executor; whoever wants their messages takes them."""
-
-    def can_execute(self, entity: Any) -> bool:
-        return False
-
-    def beginning_execution(self, entity: Any) -> bool:
-        return False
-
-    def ending_execution(self, entity: Any) -> None:
-        pass
 
 
 class RobotListener:
@@ -41,25 +26,21 @@ class RobotListener:
     def __init__(self, node: BaseNode, robot: RobotConfig, handler: Handler, report: bool = True) -> None:
         self._node, self._robot, self._handler = node, robot, handler
         self.streams = state_streams(robot, report)
-        self._polled: dict[str, Subscription] = {}
+        self._polled: dict[str, Polled] = {}
         if node.lockstep:
             for name, (kind, topic) in self.streams.items():
                 node.listen(kind, node.robot_topic(topic), lambda m, name=name: self._take(name, m), qos.SENSOR)
             return
-        group = _Unattended()
         for name, (kind, topic) in self.streams.items():
-            self._polled[name] = node.create_subscription(
-                kind, node.robot_topic(topic), lambda m: None, qos.BROADCASTER, callback_group=group
-            )
+            self._polled[name] = Polled(node, kind, node.robot_topic(topic), qos.BROADCASTER)
         node.every(1.0 / robot.state.rate, self.poll)
 
     def poll(self) -> None:
         """Take the newest message of every topic, where one has come."""
-        for name, subscription in self._polled.items():
-            with subscription.handle:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-            if taken is not None:
-                self._node.guarded(self._node.robot_topic(self.streams[name][1]), self._take, name, taken[0])
+        for name, polled in self._polled.items():
+            message = polled.take()
+            if message is not None:
+                self._node.guarded(polled.topic, self._take, name, message)
 
     def absent(self) -> list[str]:
         """Topics that nobody publishes."""

@@ -1,0 +1,76 @@
+"""What is said of a person's input devices: on the terminal where it changes, on /diagnostics every second."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rlt_ros.loop.requests import Answer, Request
+from rlt_ros.nodes.diagnostics import DEVICE, WARN, Diagnostics
+from rlt_ros.nodes.runtime import BaseNode
+from rlt_ros.operator.devices.deadman import Hold
+from rlt_ros.operator.devices.hands import Hands
+from rlt_ros.operator.devices.reading import Reading
+from rlt_ros.operator.keys import REQUESTS
+from rlt_ros.operator.view import answer_text
+
+SURE = 1.0
+"""s for which a fault must last until it is told: at the start topics are found one after the other."""
+_ACTIONS = {request: action for action, request in REQUESTS.items()}
+
+
+class DeviceReport:
+    """Tells which devices are live, what is wrong with the others, and what teleop answers to their buttons."""
+
+    def __init__(self, node: BaseNode, hands: Hands, robot: str) -> None:
+        self._node, self._hands = node, hands
+        self._diagnostics = Diagnostics(node, robot)
+        self._since: dict[str, tuple[str, float]] = {}
+        self._told: dict[str, str] = {}
+        self._hold = Hold.LOCKED
+        node.every(1.0, self._on_second)
+
+    def look(self, now: float, readings: Mapping[str, Reading]) -> None:
+        """The newest readings."""
+        for name, reading in readings.items():
+            fault = reading.fault or ("" if reading.fresh(now) else "nothing heard for a moment")
+            self._diagnostics.say(f"{DEVICE}{name}", fault, f"live{self._held(name)}")
+            self._tell(name, reading, now)
+        if self._hands.deadman.state is not self._hold:
+            self._hold = self._hands.deadman.state
+            self._node.get_logger().info(f"deadman: {self._hold.value}")
+
+    def answered(self, name: str, request: Request, answer: Answer) -> None:
+        """What teleop answered to a device."""
+        text = f"{name}: {answer_text(_ACTIONS[request], answer)}"
+        logger = self._node.get_logger()
+        if request is Request.MODE_HOLD and answer.accepted:
+            logger.warning(text)
+        elif answer.accepted:
+            logger.info(text)
+        else:
+            logger.warning(text)
+
+    def _held(self, name: str) -> str:
+        return f", deadman {self._hands.deadman.state.value}" if name == self._hands.holder else ""
+
+    def _tell(self, name: str, reading: Reading, now: float) -> None:
+        state = reading.fault or ("live" if reading.fresh(now) else "")
+        text, since = self._since.get(name, ("", now))
+        if state != text:
+            self._since[name], since = (state, now), now
+        if not state or state == self._told.get(name) or (reading.fault and now - since < SURE):
+            return
+        self._told[name] = state
+        logger = self._node.get_logger()
+        (logger.error if reading.fault else logger.info)(f"{name}: {state}")
+
+    def _on_second(self) -> None:
+        topic = self._node.resolve_topic_name("human_action")
+        names = sorted(info.node_name for info in self._node.get_publishers_info_by_topic(topic))
+        others = (
+            f"{topic} has {len(names)} publishers ({', '.join(names)}); their commands mix" if len(names) > 1 else ""
+        )
+        if others:
+            self._node.get_logger().warning(others, throttle_duration_sec=10.0)
+        self._diagnostics.say("human_action", others, "only publisher", WARN)
+        self._diagnostics.publish()
