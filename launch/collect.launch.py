@@ -20,7 +20,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import end_of
+from rlt_ros.nodes.launching import chosen_operator, end_of
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "collect.yaml"])
@@ -86,9 +86,7 @@ def collect(context: LaunchContext) -> list:
     """The actions of one run, now that the arguments are known."""
     argument = {a.name: context.perform_substitution(LaunchConfiguration(a.name)) for a in ARGUMENTS}
     simulated = argument["robot"] == "sim"
-    scripted = simulated if argument["operator"] == "auto" else argument["operator"] == "scripted"
-    if scripted and not simulated:
-        raise RuntimeError("operator:=scripted needs robot:=sim: the script looks at what only a simulator knows")
+    scripted = chosen_operator(argument["operator"], simulated)
     out = usable_place(argument["out"], argument["resume"] == "true")
     return [run_nodes(argument, out, simulated, scripted)]
 
@@ -117,7 +115,7 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
     }
     seed = {"seed": int(argument["seed"])}
     task = {"task": argument["task"]} if simulated else {}
-    session = {"scripted": scripted, "reset": chosen("reset", simulated)}
+    session = {"scripted": scripted, "reset": chosen("reset", simulated), "teleports": simulated}
     script = {"demonstrator": argument["demonstrator"], **task} if scripted else {}
     recording = {
         "out": str(out),

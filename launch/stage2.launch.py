@@ -26,7 +26,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import ALL_NODES, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.launching import ALL_NODES, chosen_operator, nodes_here, own_clock, split_notice
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -38,6 +38,12 @@ ARGUMENTS = [
     DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
     DeclareLaunchArgument(
         "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
+    ),
+    DeclareLaunchArgument(
+        "operator",
+        default_value="auto",
+        choices=["auto", "scripted", "person"],
+        description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
     ),
     DeclareLaunchArgument(
         "fault",
@@ -74,7 +80,7 @@ ARGUMENTS = [
         "lockstep",
         default_value="auto",
         choices=["auto", "true", "false"],
-        description="Step for step with the simulator: same seed, same curve. auto: with robot:=sim.",
+        description="Step for step with the simulator: same seed, same curve. auto: with a scripted operator.",
     ),
     DeclareLaunchArgument(
         "reset",
@@ -160,11 +166,12 @@ def train_first(argument: dict[str, str], run_dir: Path) -> list:
 def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, here: frozenset[str]) -> GroupAction:
     """The nodes of this machine, those of a robot under its namespace."""
     simulated = argument["robot"] == "sim"
+    scripted = chosen_operator(argument["operator"], simulated)
     robots = [name.strip() for name in argument["robots"].split(",") if name.strip()]
     shared = {
         "robot_config": argument["robot_config"],
         "robot_namespace": argument["robot_namespace"],
-        "lockstep": simulated and argument["lockstep"] != "false",
+        "lockstep": simulated and chosen(argument["lockstep"], scripted),
         # Each of several simulated robots has a clock of its own; features and learner need none.
         "use_sim_time": not robots and chosen(argument["use_sim_time"], simulated),
     }
@@ -176,7 +183,8 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     teleports = argument["reset"] == "teleport" or (argument["reset"] == "auto" and simulated)
     reset = {"reset": "teleport" if teleports else "motion"}
     session = {
-        "scripted": simulated,
+        "teleports": teleports,
+        "scripted": scripted,
         "practice_minutes": float(argument["practice_minutes"]),
         "max_episodes": int(argument["max_episodes"]),
         "eval_episodes": int(argument["eval_episodes"]),

@@ -122,7 +122,8 @@ class PolicyMode:
 
     phase_id: running number of the critical phase, 0 outside. explore: held noise on the policy's actions.
     record: rows of this phase go to the learner. evaluation: nothing is learned from this episode.
-    reset_seed: start state wanted from the next reset, negative for any.
+    reset_seed: start state wanted from the next reset, negative for any. reset_start: x y z in m and quaternion x y z w
+    in the base frame, about which the reset draws it; empty: about the start of the robot config.
     """
 
     observation_id: int
@@ -135,6 +136,7 @@ class PolicyMode:
     record: bool
     evaluation: bool
     reset_seed: int = -1
+    reset_start: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rlt_ros.loop.phase import PhaseMachine
-from rlt_ros.loop.requests import Request
+from rlt_ros.loop.plan import EpisodePlan
+from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.loop.session import PRACTICE, Session
+from rlt_ros.loop.starts import START_REQUESTS, StartPoses
 from rlt_ros.robot.following import stood_still
 from rlt_ros.robot.recovery import needed_by
-from rlt_ros.types import EpisodeEvent, ExecutedStep, Phase, PolicyMode
+from rlt_ros.types import EpisodeEvent, ExecutedStep, Mode, Phase, PolicyMode
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,13 @@ class Word:
 
 
 class Conductor:
-    """Counts what was executed and hands labels to the session and plans to the phase machine."""
+    """Counts what was executed and hands labels to the session and plans to the phase machine.
 
-    def __init__(self, machine: PhaseMachine, session: Session) -> None:
-        self.machine, self.session = machine, session
+    starts: poses that a person has saved to practise from; None where there can be none.
+    """
+
+    def __init__(self, machine: PhaseMachine, session: Session, starts: StartPoses | None = None) -> None:
+        self.machine, self.session, self.starts = machine, session, starts
         self._executed: ExecutedStep | None = None
         self._phase_id = 0
         self._phase_steps = 0
@@ -66,14 +71,33 @@ class Conductor:
     def state(self) -> dict[str, Any]:
         """What `take_up` needs, JSON-ready: it changes when a critical phase begins or ends."""
         critical = self.machine.phase is Phase.CRITICAL
-        return {"phase_id": self.machine.phase_id, "critical": critical, "session": self.session.state()}
+        starts = self.starts.state() if self.starts else []
+        session = self.session.state()
+        return {"phase_id": self.machine.phase_id, "critical": critical, "session": session, "starts": starts}
 
     @staticmethod
-    def take_up(machine: PhaseMachine, session: Session, state: Mapping[str, Any]) -> Conductor:
+    def take_up(
+        machine: PhaseMachine, session: Session, state: Mapping[str, Any], starts: StartPoses | None = None
+    ) -> Conductor:
         """A conductor in the place of one that was lost."""
         machine.take_up(state["phase_id"], state["critical"])
         session.take_up(state["session"])
-        return Conductor(machine, session)
+        if starts:
+            starts.take_up(state["starts"])
+        return Conductor(machine, session, starts)
+
+    def request(self, request: Request) -> Answer:
+        """Ask for something; refused with the reason where it is not possible."""
+        if request not in START_REQUESTS:
+            return self.machine.request(request)
+        if self.starts is None:
+            return Answer(False, f"{request.value}: nothing is practised here")
+        if self.machine.mode is Mode.RESET:
+            return Answer(False, f"{request.value}: a reset is in progress; only a stop can interrupt it")
+        answer = self.starts.request(request)
+        if answer.accepted and self.machine.planned:
+            self.machine.plan(self._placed(self.machine.planned))
+        return answer
 
     def add_executed(self, step: ExecutedStep) -> None:
         """Count a step; repeated ones are ignored."""
@@ -104,4 +128,9 @@ class Conductor:
     def _plan_next(self) -> None:
         plan = self.session.next_episode()
         self._finished = plan is None
-        self.machine.plan(plan)
+        self.machine.plan(self._placed(plan))
+
+    def _placed(self, plan: EpisodePlan | None) -> EpisodePlan | None:
+        if plan is None or self.starts is None:
+            return plan
+        return replace(plan, reset_start=self.starts.start(plan))

@@ -278,7 +278,7 @@ class ChunkExecutor:
         return self._drive(now, np.clip(command.action, -1.0, 1.0), Driver.HUMAN, None)
 
     def _resetting(self, now: _Moment) -> StepResult | None:
-        step = self._reset.step(now.stamp, now.state, now.mode.episode, now.mode.reset_seed, self._doubts(now))
+        step = self._reset.step(now.stamp, now.state, now.mode, self._doubts(now))
         if step.hold:
             return self._hold(now, step.hold, flush=True)
         self._queue.flush(now.observation_id)

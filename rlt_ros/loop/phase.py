@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.loop.requests import Answer, Request
+from rlt_ros.robot.pose import Pose
 from rlt_ros.types import EpisodeEvent, ExecutedStep, Label, Mode, Phase, PolicyMode
 
 DEBOUNCE_NS = 200_000_000
@@ -34,7 +35,8 @@ class PhaseMachine:
     An episode goes IDLE or LABELLED -> (reset) -> APPROACH -> CRITICAL -> LABELLED. With a plan for the next episode
     the reset follows a label by itself, unless the plan does without; without a plan the arm holds until the operator
     asks. An episode that needs no reset begins when the operator asks for the mode that drives its approach. A pause
-    keeps the arm from that reset until the operator asks for it or for the next episode.
+    keeps the arm from that reset until the operator asks for it or for the next episode; asked for during a reset it
+    lets the arm arrive and hold there.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class PhaseMachine:
         self._mode, self._phase, self._phase_id, self._episode = Mode.HOLD, Phase.IDLE, 0, 0
         self._plan, self._next = EpisodePlan(), None
         self._begin, self._label = False, Label.NONE
-        self._intervened, self._stopped, self._paused = False, False, False
+        self._intervened, self._stopped, self._paused, self._waits = False, False, False, False
 
     @property
     def phase(self) -> Phase:
@@ -77,6 +79,11 @@ class PhaseMachine:
     def paused(self) -> bool:
         """No episode follows by itself."""
         return self._paused
+
+    @property
+    def planned(self) -> EpisodePlan | None:
+        """Plan of the next episode, None where the one under way was planned last."""
+        return self._next
 
     @property
     def may_go_on(self) -> bool:
@@ -140,7 +147,7 @@ class PhaseMachine:
         return next(reversed(self._modes.values())).stamp if self._modes else 0
 
     def _refusal(self, request: Request) -> str:
-        if self._mode is Mode.RESET:
+        if self._mode is Mode.RESET and request is not Request.PAUSE:
             return f"{request.value}: a reset is in progress; only a stop can interrupt it"
         last = self._pressed.get(request)
         if last is not None and self._modes and self._stamp - last < self._debounce:
@@ -174,7 +181,8 @@ class PhaseMachine:
         return "pause: there is a pause already; next goes on" if self._paused else ""
 
     def _refuse_next(self) -> str:
-        if self._paused or self._phase in (Phase.IDLE, Phase.LABELLED):
+        over = self._phase in (Phase.IDLE, Phase.LABELLED) or self._label is not Label.NONE
+        if self._paused or over:
             return ""
         return f"next: an episode is under way ({self._phase.name}); label it first, or reset"
 
@@ -205,7 +213,7 @@ class PhaseMachine:
             return self._accept_next()
         if request is Request.HAND_BACK:
             return self._accept_hand_back()
-        self._stopped = False
+        self._stopped, self._waits = False, False
         if request is Request.RESET:
             self._paused, self._mode = False, Mode.RESET
             return Answer(True, "reset")
@@ -215,12 +223,20 @@ class PhaseMachine:
 
     def _accept_pause(self) -> Answer:
         self._paused = True
+        if self._mode is Mode.RESET:
+            return Answer(True, "pause after this reset")
         if self._phase in (Phase.IDLE, Phase.LABELLED):
             return Answer(True, "pause: the arm holds until next or reset is asked for")
         return Answer(True, "pause after this episode's label")
 
     def _accept_next(self) -> Answer:
         paused, self._paused = self._paused, False
+        if self._waits:
+            self._waits, self._stopped, self._mode = False, False, self._plan.approach
+            return Answer(True, f"the episode goes on, {self._mode.name} drives")
+        if self._label is not Label.NONE:
+            self._stopped = False
+            return Answer(True, "the next episode follows")
         if paused and self._phase in (Phase.APPROACH, Phase.CRITICAL):
             return Answer(True, "no pause after this episode")
         self._stopped = False
@@ -229,7 +245,7 @@ class PhaseMachine:
         return Answer(True, "next episode: reset" if plan.reset else f"next episode, {self._mode.name} drives")
 
     def _accept_begin(self) -> Answer:
-        self._begin = True
+        self._begin, self._waits = True, False
         driver, note = self._planned_driver()
         if self._mode in (Mode.VLA, Mode.RL):
             self._mode = driver
@@ -269,7 +285,9 @@ class PhaseMachine:
         self._episode = episode
         self._plan, self._next = self._next or EpisodePlan(), None
         self._phase, self._begin, self._intervened = Phase.APPROACH, False, False
-        self._mode = self._plan.approach if self._mode is Mode.RESET else Mode.HOLD
+        resets = self._mode is Mode.RESET
+        self._waits = resets and self._paused
+        self._mode = self._plan.approach if resets and not self._waits else Mode.HOLD
 
     def _needs_no_reset(self) -> bool:
         """Whether the next episode may begin here: the first one, or one that is planned so."""
@@ -308,7 +326,12 @@ class PhaseMachine:
             record=plan.record and critical,
             evaluation=plan.evaluation,
             reset_seed=self._next.reset_seed if self._next else -1,
+            reset_start=_values(self._next.reset_start) if self._next else (),
         )
+
+
+def _values(pose: Pose | None) -> tuple[float, ...]:
+    return () if pose is None else (*map(float, pose.position), *map(float, pose.quaternion))
 
 
 _OTHERS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rlt_ros.robot.pose import Pose
 from rlt_ros.types import Mode
 
 
@@ -18,6 +19,7 @@ class EpisodePlan:
     reset_seed: int = -1  # start state wanted from the reset before it, negative for any
     stage: str = "practice"  # part of the run that it belongs to
     approach: Mode = Mode.VLA  # VLA or HUMAN: who drives until the critical phase begins
+    reset_start: Pose | None = None  # about which that is drawn; None: about the start of the robot config
     reset: bool = True  # the robot is reset before it; without, the person puts arm and scene in order by hand
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 
 class Request(str, Enum):
     """One press of a button. The first five begin or end the critical phase, the next five ask for a `types.Mode`, two
-    say whether an episode follows, the last one ends a person's turn.
+    say whether an episode follows, one ends a person's turn, the last two say where the next episodes start.
     """
 
     BEGIN = "begin"
@@ -37,6 +37,10 @@ class Request(str, Enum):
     """The next episode, also out of a pause or after a stop; takes back a pause that has not begun."""
     HAND_BACK = "hand_back"
     """The person lets go: whoever the plan of the episode wants drives again."""
+    START_HERE = "start_here"
+    """Practise from here: where the arm is becomes a start pose of the resets by motion."""
+    START_ANYWHERE = "start_anywhere"
+    """Such start poses are forgotten: resets end about the start of the robot config again."""
 
 
 @dataclass(frozen=True)
@@ -58,5 +62,7 @@ MODE_REQUESTS = (
     Request.PAUSE,
     Request.NEXT,
     Request.HAND_BACK,
+    Request.START_HERE,
+    Request.START_ANYWHERE,
 )
 """By the constants of rlt_ros/SetPolicyMode."""

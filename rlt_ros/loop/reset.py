@@ -57,9 +57,11 @@ class ResetMotion:
                     f"outside the workspace {list(box.lower)} to {list(box.upper)} m, +-{list(box.rotation)} rad"
                 )
 
-    def begin(self, stamp: int, state: RobotState, seed: int) -> None:
-        """Plan the way from a measured state. stamp: ns. seed: of the start pose, 0 or more."""
-        self.start = draw(self._config.start, seed)
+    def begin(self, stamp: int, state: RobotState, seed: int, about: Pose | None = None) -> None:
+        """Plan the way from a measured state. stamp: ns. seed: of the start pose, 0 or more. about: what it is drawn
+        about, None for the start of the config.
+        """
+        self.start = draw(self._config.start, seed) if about is None else self._near(about, seed)
         self._way = list(self._waypoints(state.pose))
         self._target = state.pose
         self._began = self._waiting = stamp
@@ -69,6 +71,8 @@ class ResetMotion:
 
     def step(self, stamp: int, state: RobotState) -> Move:
         """The next move; state must be one in which the arm may move at all."""
+        if not self._safety.inside(self.start):
+            return Move(failed=f"the start {self.start.position.round(3).tolist()} m lies outside the workspace")
         if self._opening:
             if stamp - self._waiting >= self._config.gripper_seconds * 1e9:
                 self._opening = False
@@ -81,6 +85,12 @@ class ResetMotion:
         if self._stalled(stamp, state):
             return Move(failed=f"no progress for {self._config.stalled_after:g} s, {self._left(state)}: an obstacle?")
         return self._send(state, self._towards(self._way[0]))
+
+    def _near(self, pose: Pose, seed: int) -> Pose:
+        about = replace(self._config.start, position=pose.position, quaternion=pose.quaternion, saved=())
+        drawn = draw(about, seed)
+        # A pose at the edge of the workspace has only itself to offer there.
+        return drawn if self._safety.inside(drawn) else pose
 
     def _waypoints(self, measured: Pose) -> Iterator[Pose]:
         box = self._robot.limits.workspace

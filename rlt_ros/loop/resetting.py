@@ -9,6 +9,7 @@ from enum import Enum, auto
 from rlt_ros.loop.reset import Move, ResetMotion
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
+from rlt_ros.types import PolicyMode
 
 
 class _Stage(Enum):
@@ -65,8 +66,9 @@ class Resetting:
         if self._stage is _Stage.RUNNING:
             self._stage, self._why = (_Stage.DONE if ok else _Stage.FAILED), ""
 
-    def step(self, stamp: int, state: RobotState, episode: int, seed: int, doubts: Doubts) -> ResetStep:
-        """The next control step. stamp: ns. seed: of the start pose, below 0 for that of the episode."""
+    def step(self, stamp: int, state: RobotState, word: PolicyMode, doubts: Doubts) -> ResetStep:
+        """The next control step. stamp: ns. word: of the operator, with the start that he wants."""
+        episode = word.episode
         if episode == self._episode:
             return ResetStep("reset: done; waiting for the operator's next word")
         if self._stage is _Stage.FAILED:
@@ -78,7 +80,8 @@ class Resetting:
             return ResetStep(str(doubts))  # the motion goes on when the state is fresh again
         if not running:
             self._stage = _Stage.RUNNING
-            self._motion.begin(stamp, state, seed if seed >= 0 else episode)
+            seed, about = word.reset_seed if word.reset_seed >= 0 else episode, word.reset_start
+            self._motion.begin(stamp, state, seed, Pose.of(about[:3], about[3:]) if about else None)
         move = Move(failed=str(doubts)) if str(doubts) else self._motion.step(stamp, state)
         return self._moved(move, state, episode)
 

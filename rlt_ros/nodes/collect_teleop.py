@@ -23,7 +23,8 @@ class CollectTeleopNode(TeleopNode):
         config = declare_dataclass(self, CollectionConfig)
         self.gate = RecordingGate()
         self.listen(DiagnosticStatus, "collector_status", self._on_collector, qos.LATCHED)
-        return Conductor(PhaseMachine(closed, objection=self.gate.objection), CollectionSession(config))
+        machine = PhaseMachine(closed, objection=self.gate.objection)
+        return Conductor(machine, CollectionSession(config), self.make_starts())
 
     def make_board(self) -> StatusBoard:
         return StatusBoard(self.conductor, self.control_rate, closed, learns=False)

@@ -162,11 +162,15 @@ def mode_to_message(mode: PolicyMode) -> msg.PolicyMode:
         record=bool(mode.record),
         evaluation=bool(mode.evaluation),
         reset_seed=int(mode.reset_seed),
+        reset_start=array("d", [float(value) for value in mode.reset_start]),
     )
 
 
 def mode_from_message(m: msg.PolicyMode) -> PolicyMode:
     """rlt_ros/PolicyMode to PolicyMode."""
+    start = tuple(m.reset_start)
+    if start and not (len(start) == 7 and np.isfinite(start).all() and any(start[3:])):
+        raise BadMessage(f"reset_start is {list(start)}; expected nothing or a position and a quaternion")
     return PolicyMode(
         observation_id=m.observation_id,
         stamp=stamp_of(m.header),
@@ -178,6 +182,7 @@ def mode_from_message(m: msg.PolicyMode) -> PolicyMode:
         record=m.record,
         evaluation=m.evaluation,
         reset_seed=m.reset_seed,
+        reset_start=start,
     )
 
 

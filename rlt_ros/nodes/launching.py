@@ -25,6 +25,13 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
     return ended
 
 
+def chosen_operator(operator: str, simulated: bool) -> bool:
+    """Whether a script operates. Raises RuntimeError where it cannot."""
+    if operator == "scripted" and not simulated:
+        raise RuntimeError("operator:=scripted needs robot:=sim: the script looks at what only a simulator knows")
+    return simulated if operator == "auto" else operator == "scripted"
+
+
 INTERFACES = Path("/sys/class/net")
 """Where Linux shows the network interfaces."""
 ROBOT_NODES = frozenset({"observation", "actor", "executor", "teleop"})

@@ -12,6 +12,7 @@ from rlt_ros.loop.report import News, status_line
 from rlt_ros.loop.requests import LABEL_REQUESTS, MODE_REQUESTS, Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.loop.session_file import SessionFile
+from rlt_ros.loop.starts import StartPoses
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
 from rlt_ros.nodes.finale import Finale
@@ -22,7 +23,7 @@ from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
 from rlt_ros.operator.board import StatusBoard
 from rlt_ros.robot.config import load_robot
-from rlt_ros.types import Mode
+from rlt_ros.types import PROPRIO_NAMES, Mode
 
 STATUS_EVERY, STATUS_AGAIN = 2.0, 20.0
 """Seconds between two looks at the status, and between two lines that say the same."""
@@ -63,15 +64,20 @@ class TeleopNode(BaseNode):
         self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
         self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
         self._finale = Finale(self)
-        machine, session = PhaseMachine(self._gate), Session(config, self._gate)
+        machine, session, starts = PhaseMachine(self._gate), Session(config, self._gate), self.make_starts()
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
         if launch and self._finale.run_dir.name:
             self._kept = SessionFile(self._finale.run_dir / "session.json", launch)
         state = self._kept.read() if self._kept else None
         if state is None:
-            return Conductor(machine, session)
+            return Conductor(machine, session, starts)
         self.get_logger().warning("taking up the session of a node that was lost; the arm holds until somebody asks")
-        return Conductor.take_up(machine, session, state)
+        return Conductor.take_up(machine, session, state, starts)
+
+    def make_starts(self) -> StartPoses:
+        """Poses to practise from."""
+        help_text = "The simulator resets by itself, so that there are no poses to practise from."
+        return StartPoses(self.robot, declare(self, "teleports", False, help_text))
 
     def make_board(self) -> StatusBoard:
         """What collects the facts of `operator_status`."""
@@ -113,6 +119,8 @@ class TeleopNode(BaseNode):
             if self._person is not None:
                 self._person.repeat(message.id)
             return
+        if self.conductor.starts and len(message.proprio) == len(PROPRIO_NAMES):
+            self.conductor.starts.look(message.proprio)
         self._seen = Seen(message.id, stamp_of(message.header), message.episode)
         self.go_on()
 
@@ -157,7 +165,7 @@ class TeleopNode(BaseNode):
         return self._answer(LABEL_REQUESTS[request.label], response)
 
     def _answer(self, request: Request, response: Any) -> Any:
-        answer = self.conductor.machine.request(request)
+        answer = self.conductor.request(request)
         response.success, response.message = bool(answer.accepted), str(answer.message)
         self._status.answered(request, answer)
         return response

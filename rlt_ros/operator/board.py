@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.report import SILENCE as LINK_SILENCE
 from rlt_ros.loop.report import link_text
 from rlt_ros.loop.requests import Answer, Request
+from rlt_ros.operator.coach import hints
 from rlt_ros.operator.status import OperatorStatus
 from rlt_ros.operator.tally import Tally
 from rlt_ros.rl.alarms import raised
@@ -96,7 +98,8 @@ class StatusBoard:
         machine, progress = self._conductor.machine, self._conductor.session.progress
         word, step, tally = self._word, self._step, self._tally
         is_open, reason = self._gate()
-        return OperatorStatus(
+        starts = self._conductor.starts
+        facts = OperatorStatus(
             stamp=stamp,
             phase=machine.phase,
             mode=machine.mode,
@@ -124,6 +127,7 @@ class StatusBoard:
             seconds_since_label=None if self._labelled is None else self._clock() - self._labelled,
             gate_open=is_open,
             gate_reason=reason,
+            start_poses=len(starts.saved) if starts else 0,
             warnings=tuple(filter(None, (*warnings, *self._warnings(links)))),
             answers=self._answers,
             request=self._request,
@@ -132,6 +136,8 @@ class StatusBoard:
             answer_stamp=self._answer_stamp,
             **self._learning(),
         )
+        seconds = facts.phase_steps / self._steps_per_minute * 60.0
+        return replace(facts, hints=hints(facts, seconds))
 
     def _learning(self) -> dict[str, Any]:
         actor, learner = self.actor.stats, self.learner.stats

@@ -22,10 +22,12 @@ REQUESTS: Mapping[str, Request] = {
     "vla": Request.MODE_VLA,
     "rl": Request.MODE_RL,
     "human": Request.MODE_HUMAN,
-    "back": Request.HAND_BACK,
+    "hand_back": Request.HAND_BACK,
     "reset": Request.RESET,
     "pause": Request.PAUSE,
     "next": Request.NEXT,
+    "start_here": Request.START_HERE,
+    "start_anywhere": Request.START_ANYWHERE,
 }
 """Name of an action in the file -> what it asks for."""
 
@@ -39,10 +41,12 @@ MEANINGS: Mapping[str, str] = {
     "vla": "the VLA drives",
     "rl": "the learned actor drives",
     "human": "the person drives",
-    "back": "hand back: the policy drives again",
+    "hand_back": "hand back: the policy drives again",
     "reset": "back to a start state",
     "pause": "hold after this episode",
     "next": "go on with the next episode",
+    "start_here": "practise from here: a start pose",
+    "start_anywhere": "forget such start poses",
     HELP: "this card",
     QUIT: "leave the view; the arm goes on",
 }

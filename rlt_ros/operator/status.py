@@ -52,6 +52,8 @@ class OperatorStatus:
     actor_silence: float | None = None
     weights_version: int = 0
     weights_age: float = 0.0
+    start_poses: int = 0
+    hints: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     answers: int = 0
     request: str = ""

@@ -55,6 +55,7 @@ def session(status: OperatorStatus) -> list[Line]:
         _row("stage", _stage(status)),
         _row("episodes", _of(status.stage_episodes, status.stage_episodes_wanted)),
         _row("robot", f"{status.robot_minutes:.1f} min", "", f", {status.phase_steps} steps in this phase"),
+        *([_row("starts", f"{status.start_poses} saved", "warn")] if status.start_poses else []),
         [("last 20  ", "dim"), *(_LETTERS.get(label, ("?", "warn")) for label in status.labels)],
         _row("success", _percent(status.success_rate), "strong", f"   helped {_percent(status.intervention_rate)}"),
         _since_label(status),
@@ -106,9 +107,10 @@ def hints(card: list[tuple[str, str, str]], width: int) -> list[Line]:
 
 
 def warnings(status: OperatorStatus) -> list[Line]:
-    """Why the arm holds, then what else the operator should know, one line each."""
+    """Why the arm holds, then what else the operator should know, then advice, one line each."""
     reason = [[(f"the arm holds: {status.hold_reason}", "bad" if status.recovery else "warn")]]
     lines = (reason if status.hold_reason else []) + [[(f"! {text}", "bad")] for text in status.warnings]
+    lines += [[(f"- {text}", "")] for text in status.hints]
     return lines or [[("none", "dim")]]
 
 

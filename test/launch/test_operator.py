@@ -1,18 +1,31 @@
-"""The operator's status of a whole graph, and a pause in it."""
+"""The operator's status of a whole graph, a pause in it, and practice from where the arm is."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
+import numpy as np
+from geometry_msgs.msg import PoseStamped
 from graph import Graph, Listener
 from recorder import Person
 
 from rlt_ros import msg, srv
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert_robot import pose_from_message
+from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Mode, Phase
 
 STATUS, WORD = "/rlt/operator_status", "/rlt/policy_mode"
-TOPICS = {STATUS: (msg.OperatorStatus, qos.LATCHED), WORD: (msg.PolicyMode, None)}
+STEP, POSE = "/rlt/executed_step", "/franka_robot_state_broadcaster/current_pose"
+TOPICS = {
+    STATUS: (msg.OperatorStatus, qos.LATCHED),
+    WORD: (msg.PolicyMode, None),
+    STEP: (msg.ExecutedStep, None),
+    POSE: (PoseStamped, qos.SENSOR),
+}
+LABEL, SET = srv.LabelEpisode.Request, srv.SetPolicyMode.Request
+HELD_IN = (Phase.LABELLED, Phase.APPROACH)
 PAUSE, NEXT = srv.SetPolicyMode.Request.PAUSE, srv.SetPolicyMode.Request.NEXT
 
 
@@ -27,12 +40,12 @@ def test_a_pause_holds_between_two_episodes_until_next(stage2: Callable[..., Gra
         graph.wait_for(lambda: listener.spin() and status() is not None and what(), 120, why)
 
     wait(lambda: status().labels, "a labelled phase")
-    # During a reset a pause is refused.
-    wait(lambda: person.mode(PAUSE).success, "the pause")
-    wait(lambda: status().paused and status().phase == Phase.LABELLED and status().mode == Mode.HOLD, "the hold")
-    labels, words = len(status().labels), len(listener.received[WORD])
+    assert person.mode(PAUSE).success
+    # During a reset it lets the arm arrive at the start.
+    wait(lambda: status().paused and status().phase in HELD_IN and status().mode == Mode.HOLD, "the hold")
+    labels, words, phase = len(status().labels), len(listener.received[WORD]), status().phase
     wait(lambda: len(listener.received[WORD]) >= words + 40, "40 more observations")
-    assert {(word.mode, word.phase) for word in listener.received[WORD][words:]} == {(Mode.HOLD, Phase.LABELLED)}
+    assert {(word.mode, word.phase) for word in listener.received[WORD][words:]} == {(Mode.HOLD, phase)}
     wait(lambda: status().rows > 0 and status().learner_silence >= 0.0, "the learner's figures")
     wait(lambda: status().robot_mode == "MOVE", "the mode of the robot")
     assert len(status().labels) == labels
@@ -40,3 +53,35 @@ def test_a_pause_holds_between_two_episodes_until_next(stage2: Callable[..., Gra
     assert person.mode(NEXT).success
     wait(lambda: not status().paused and len(status().labels) > labels, "the next label")
     assert status().stage == "practice" and 0.0 < status().practice_minutes < status().practice_minutes_wanted == 20.0
+
+
+def test_practice_goes_on_from_where_the_person_says(stage2: Callable[..., Graph], listener: Listener) -> None:
+    graph = stage2(domain=listener.domain, operator="person", lockstep="true", reset="motion", practice_minutes=20.0)
+    person, reset = Person(graph, listener), load_robot().reset
+
+    def wait(what: Callable[[], object], why: str) -> None:
+        graph.wait_for(lambda: listener.spin() and what(), 180, why)
+
+    def resets() -> list[msg.ExecutedStep]:
+        return [step for step in listener.received[STEP] if step.reset_done]
+
+    def end_of_last_reset() -> np.ndarray:
+        poses = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in listener.received[POSE]}
+        stamp = resets()[-1].header.stamp
+        return pose_from_message(poses[stamp.sec, stamp.nanosec].pose).position
+
+    wait(lambda: person.mode(SET.RESET).success, "a reset")
+    wait(lambda: resets() and listener.newest(WORD).phase == Phase.APPROACH, "the first episode")
+    assert (np.abs(end_of_last_reset() - reset.start.position) <= np.array(reset.start.spread) + reset.tolerance).all()
+    wait(lambda: listener.newest(STEP).step >= 15, "a few centimetres of approach")
+    assert person.label(LABEL.BEGIN).success
+    answer = person.mode(SET.START_HERE)
+    assert answer.success and answer.message.startswith("start pose 1 saved")
+    here = np.array(json.loads(answer.message.partition(": ")[2].partition(" m;")[0]))
+    assert here[2] < reset.start.position[2] - reset.start.spread[2] - reset.tolerance, "not where it began"
+    wait(lambda: listener.newest(STATUS).start_poses == 1, "the status")
+    wait(lambda: person.label(LABEL.FAILURE).success, "the label")
+    wait(lambda: len(resets()) == 2 and listener.newest(POSE) is not None, "the next reset")
+    assert (np.abs(end_of_last_reset() - here) <= np.array(reset.start.spread) + reset.tolerance + 0.001).all()
+    words = [word for word in listener.received[WORD] if word.mode == Mode.RESET]
+    assert len(words[-1].reset_start) == 7 and not len(words[0].reset_start)

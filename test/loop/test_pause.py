@@ -78,6 +78,43 @@ def test_next_goes_on_after_a_stop() -> None:
     assert run.step(Request.NEXT, count=1).mode is Mode.RESET
 
 
+def test_a_pause_during_a_reset_lets_the_arm_arrive_and_hold_there_until_next() -> None:
+    run = Run()
+    run.machine.request(Request.RESET)
+    assert run.machine.observe(1, stamp(1), 0, None).mode is Mode.RESET
+    assert run.machine.request(Request.PAUSE).message == "pause after this reset"
+    run.id, run.last = 1, executed(1, Driver.RESET, 0, episode=0, reset_done=True)
+    run.episode = 1
+    word = run.step(count=20)
+    assert (word.mode, word.phase) == (Mode.HOLD, Phase.APPROACH)
+    assert run.machine.request(Request.NEXT).message == "the episode goes on, VLA drives"
+    assert run.step().mode is Mode.VLA
+    run.step(Request.BEGIN)
+    assert run.step(Request.SUCCESS, count=3).phase is Phase.APPROACH, "the pause is over"
+
+
+def test_whoever_begins_by_hand_out_of_such_a_pause_is_paused_again_after_the_label() -> None:
+    run = Run()
+    run.machine.request(Request.RESET)
+    run.machine.observe(1, stamp(1), 0, None)
+    run.machine.request(Request.PAUSE)
+    run.id, run.episode, run.last = 1, 1, executed(1, Driver.RESET, 0, episode=0, reset_done=True)
+    run.step()
+    run.step(Request.BEGIN, Request.MODE_VLA)
+    word = run.step(Request.FAILURE, count=20)
+    assert (word.mode, word.phase) == (Mode.HOLD, Phase.LABELLED)
+    assert run.step(Request.NEXT, count=1).mode is Mode.RESET
+
+
+def test_next_right_after_a_label_is_not_refused_for_the_moment_that_the_label_takes() -> None:
+    run = Run()
+    run.step(Request.RESET)
+    run.step(Request.BEGIN, Request.PAUSE)
+    assert run.machine.request(Request.SUCCESS).accepted
+    assert run.machine.request(Request.NEXT).message == "the next episode follows"
+    assert run.step(count=3).phase is Phase.APPROACH
+
+
 def test_a_reset_ends_a_pause_too() -> None:
     run = Run()
     run.step(Request.PAUSE)

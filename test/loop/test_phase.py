@@ -155,8 +155,8 @@ def test_stops_are_never_debounced_or_refused() -> None:
     assert run.observe().mode is Mode.HOLD
 
 
-@pytest.mark.parametrize("request_", [r for r in Request if r is not Request.MODE_HOLD])
-def test_during_a_reset_only_a_stop_is_accepted(request_: Request) -> None:
+@pytest.mark.parametrize("request_", sorted(set(Request) - {Request.MODE_HOLD, Request.PAUSE}))
+def test_during_a_reset_only_stop_and_pause_are_accepted(request_: Request) -> None:
     run = Run()
     run.observe()
     run.machine.request(Request.RESET)

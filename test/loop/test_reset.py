@@ -55,10 +55,11 @@ def run(
     steps: int = 800,
     change: Callable[[int], dict[str, object]] = lambda i: {},
     word: Callable[[int], Mode] = lambda i: Mode.RESET,
+    start: tuple[float, ...] = (),
 ) -> list[StepResult]:
     executor, results = ChunkExecutor(robot, chunk=10, moves=True), []
     for i in range(1, steps):
-        asked = mode(i, word(i), reset_seed=seed)
+        asked = mode(i, word(i), reset_seed=seed, reset_start=start)
         results.append(executor.step(i, stamp(i), 1, i, arm.state(i, **change(i)), asked))
         arm.follow(results[-1].target)
         if results[-1].executed.reset_done:
@@ -74,6 +75,29 @@ def test_it_ends_at_the_start_of_its_seed_as_after_a_teleport() -> None:
     assert all(r.executed.phase_id == 0 and not r.wants_reset for r in results)
     step, turn = arm.pose.to(draw(ROBOT.reset.start, 5))
     assert np.linalg.norm(step) <= ROBOT.reset.tolerance and np.linalg.norm(turn) <= ROBOT.reset.rotation_tolerance
+
+
+def test_a_wanted_start_takes_the_place_of_the_config_s_and_the_seed_still_adds_its_offset() -> None:
+    middle = ROBOT.reset.start.position + np.array([0.04, -0.06, -0.05])
+    wanted = (*middle, *ROBOT.reset.start.quaternion)
+    ends = []
+    for seed in (5, 6, 5):
+        arm = LaggingArm()
+        assert run(arm, seed=seed, start=wanted)[-1].executed.reset_done
+        ends.append(arm.pose.position)
+        assert (np.abs(arm.pose.position - middle) <= np.array(ROBOT.reset.start.spread) + ROBOT.reset.tolerance).all()
+    assert np.linalg.norm(ends[0] - ends[2]) < 1e-9 < np.linalg.norm(ends[0] - ends[1])
+
+
+def test_a_wanted_start_at_the_edge_keeps_inside_and_one_beyond_it_fails_the_reset() -> None:
+    edge = (*ROBOT.limits.workspace.lower[:2], 0.1, *ROBOT.reset.start.quaternion)
+    arm = LaggingArm()
+    assert run(arm, start=edge)[-1].executed.reset_done
+    assert all((pose.position >= np.array(ROBOT.limits.workspace.lower) - 1e-6)[:2].all() for pose in arm.path)
+    arm = LaggingArm()
+    results = run(arm, start=(0.9, 0.0, 0.1, *ROBOT.reset.start.quaternion), steps=5)
+    assert "lies outside the workspace; stop and ask again" in results[-1].executed.reason
+    assert {tuple(pose.position) for pose in arm.path} == {tuple(INSIDE)}
 
 
 def test_first_up_then_across_then_down() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -55,11 +55,12 @@ TRANSITION = Transition(
     last_of_phase=True,
     features=(FEATURES,),
 )
+UP = (0.0, 0.0, 0.0, 1.0)
 CASES = {
     "features": (FEATURES, lambda x: c.features_to_message(x, "k"), c.features_from_message),
     "chunk": (ActionChunk(41, STAMP, array(10, 7), Driver.ACTOR, 2, 5), c.chunk_to_message, c.chunk_from_message),
     "mode": (
-        PolicyMode(41, STAMP, Mode.RL, Phase.CRITICAL, 2, 3, True, False, True, -1),
+        PolicyMode(41, STAMP, Mode.RL, Phase.CRITICAL, 2, 3, True, False, True, 7, (0.5, 0.1, 0.2, *UP)),
         c.mode_to_message,
         c.mode_from_message,
     ),
@@ -86,7 +87,7 @@ def assert_same(a: object, b: object) -> None:
         if isinstance(left, np.ndarray):
             assert left.dtype == right.dtype and left.shape == right.shape
             np.testing.assert_array_equal(left, right)
-        elif isinstance(left, tuple):
+        elif isinstance(left, tuple) and left and is_dataclass(left[0]):
             for x, y in zip(left, right, strict=True):
                 assert_same(x, y)
         else:
@@ -123,6 +124,14 @@ def test_an_unknown_enumerator_is_refused() -> None:
     message = c.mode_to_message(CASES["mode"][0])
     message.mode = 9
     with pytest.raises(c.BadMessage, match="mode is 9"):
+        c.mode_from_message(message)
+
+
+@pytest.mark.parametrize("start", [[0.5] * 6, [float("nan"), *[0.5] * 6], [0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0]])
+def test_a_start_that_is_no_pose_is_refused(start: list[float]) -> None:
+    message = c.mode_to_message(CASES["mode"][0])
+    message.reset_start = start
+    with pytest.raises(c.BadMessage, match="reset_start is .*; expected nothing or a position and a quaternion"):
         c.mode_from_message(message)
 
 
