@@ -26,7 +26,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import ALL_NODES, chosen_operator, nodes_here, own_clock, split_notice
+from rlt_ros.nodes.launching import ALL_NODES, chosen_operator, nodes_here, own_clock, split_notice, with_devices
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -44,6 +44,11 @@ ARGUMENTS = [
         default_value="auto",
         choices=["auto", "scripted", "person"],
         description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
+    ),
+    DeclareLaunchArgument(
+        "devices",
+        default_value="",
+        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
     ),
     DeclareLaunchArgument(
         "fault",
@@ -218,6 +223,10 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
+    # Where the person is: on the machine of `teleop`.
+    if with_devices(argument["devices"], shared["lockstep"]) and "teleop" in here:
+        nodes["input_devices"] = vital("input_devices", {"devices": argument["devices"]})
+        here |= {"input_devices"}
     groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}

@@ -32,8 +32,8 @@ class DeviceReport:
     def look(self, now: float, readings: Mapping[str, Reading]) -> None:
         """The newest readings."""
         for name, reading in readings.items():
-            fault = reading.fault or ("" if reading.fresh(now) else "nothing heard for a moment")
-            self._diagnostics.say(f"{DEVICE}{name}", fault, f"live{self._held(name)}")
+            if reading.fault or reading.fresh(now):  # a gap of a moment changes nothing
+                self._diagnostics.say(f"{DEVICE}{name}", reading.fault, f"live{self._held(name)}")
             self._tell(name, reading, now)
         if self._hands.deadman.state is not self._hold:
             self._hold = self._hands.deadman.state
@@ -42,13 +42,10 @@ class DeviceReport:
     def answered(self, name: str, request: Request, answer: Answer) -> None:
         """What teleop answered to a device."""
         text = f"{name}: {answer_text(_ACTIONS[request], answer)}"
-        logger = self._node.get_logger()
-        if request is Request.MODE_HOLD and answer.accepted:
-            logger.warning(text)
-        elif answer.accepted:
-            logger.info(text)
+        if answer.accepted and request is not Request.MODE_HOLD:
+            self._node.get_logger().info(text)
         else:
-            logger.warning(text)
+            self._node.get_logger().warning(text)
 
     def _held(self, name: str) -> str:
         return f", deadman {self._hands.deadman.state.value}" if name == self._hands.holder else ""
@@ -61,8 +58,10 @@ class DeviceReport:
         if not state or state == self._told.get(name) or (reading.fault and now - since < SURE):
             return
         self._told[name] = state
-        logger = self._node.get_logger()
-        (logger.error if reading.fault else logger.info)(f"{name}: {state}")
+        if reading.fault:
+            self._node.get_logger().error(f"{name}: {state}")
+        else:
+            self._node.get_logger().info(f"{name}: {state}")
 
     def _on_second(self) -> None:
         topic = self._node.resolve_topic_name("human_action")

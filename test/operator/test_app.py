@@ -178,6 +178,19 @@ def test_the_key_test_sends_nothing_but_stop() -> None:
     play(scene, tests_keys=True)
 
 
+def test_input_devices_that_are_live_are_shown_in_the_key_test_and_above_the_view() -> None:
+    async def scene(stage: Stage) -> None:
+        assert "devices: no input device" in stage.card()
+        stage.client.change(devices=("gamepad: live, deadman released", "pedal: live"))
+        await stage.shows("title", "gamepad: live, deadman released   pedal: live")
+        assert "devices: gamepad: live, deadman released   pedal: live" in " ".join(stage.card().split("\n"))
+        await stage.press("enter")
+        stage.client.change(devices=("pedal: live",))
+        await stage.shows("title", "up to date  pedal: live")
+
+    play(scene, tests_keys=True)
+
+
 def test_help_shows_the_card_and_stop_works_from_there() -> None:
     async def scene(stage: Stage) -> None:
         await stage.press("question_mark")

@@ -56,18 +56,25 @@ class Arrivals:
     """When that was so what a stamped message says, whatever clock stamps it.
 
     The message that was under way for the shortest time tells the two clocks apart; what comes later than it by that
-    measure has waited somewhere, is sent again, or comes from a sender that stands still. window: s that are looked at:
-    after so long a clock that was set counts as right again.
+    measure has waited somewhere. One with the stamp of the message before says nothing new: it is sent again, by a
+    sender or a bridge that stands still. window: s that are looked at: after so long a clock that was set counts as
+    right again.
     """
 
     def __init__(self, window: float = 10.0) -> None:
         self._window = window
         self._lowest: deque[tuple[float, float]] = deque()
+        self._last = (0, 0.0)
 
     def at(self, stamp: int, now: float) -> float:
         """Seconds of our steady clock. stamp: ns, 0 for a sender that does not stamp."""
         if stamp == 0:
             return now
+        if stamp != self._last[0]:
+            self._last = stamp, self._new(stamp, now)
+        return self._last[1]
+
+    def _new(self, stamp: int, now: float) -> float:
         offset = now - stamp / 1e9
         while self._lowest and self._lowest[0][0] < now - self._window:
             self._lowest.popleft()
