@@ -14,7 +14,8 @@ from rlt_ros.operator.keys import REQUESTS
 from rlt_ros.operator.view import answer_text
 
 SURE = 1.0
-"""s for which a fault must last until it is told: at the start topics are found one after the other."""
+"""s for which a fault of a device that is not live must last until it is told: topics are found one after the other."""
+LIVE = "live"
 _ACTIONS = {request: action for action, request in REQUESTS.items()}
 
 
@@ -33,7 +34,7 @@ class DeviceReport:
         """The newest readings."""
         for name, reading in readings.items():
             if reading.fault or reading.fresh(now):  # a gap of a moment changes nothing
-                self._diagnostics.say(f"{DEVICE}{name}", reading.fault, f"live{self._held(name)}")
+                self._diagnostics.say(f"{DEVICE}{name}", reading.fault, f"{LIVE}{self._held(name)}")
             self._tell(name, reading, now)
         if self._hands.deadman.state is not self._hold:
             self._hold = self._hands.deadman.state
@@ -51,11 +52,12 @@ class DeviceReport:
         return f", deadman {self._hands.deadman.state.value}" if name == self._hands.holder else ""
 
     def _tell(self, name: str, reading: Reading, now: float) -> None:
-        state = reading.fault or ("live" if reading.fresh(now) else "")
+        state = reading.fault or (LIVE if reading.fresh(now) else "")
         text, since = self._since.get(name, ("", now))
         if state != text:
             self._since[name], since = (state, now), now
-        if not state or state == self._told.get(name) or (reading.fault and now - since < SURE):
+        told = self._told.get(name)
+        if not state or state == told or (reading.fault and told != LIVE and now - since < SURE):
             return
         self._told[name] = state
         if reading.fault:
