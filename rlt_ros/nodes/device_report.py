@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.nodes.diagnostics import DEVICE, WARN, Diagnostics
+from rlt_ros.nodes.operator_client import Asker
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.operator.devices.deadman import Hold
 from rlt_ros.operator.devices.hands import Hands
@@ -22,12 +23,12 @@ _ACTIONS = {request: action for action, request in REQUESTS.items()}
 class DeviceReport:
     """Tells which devices are live, what is wrong with the others, and what teleop answers to their buttons."""
 
-    def __init__(self, node: BaseNode, hands: Hands, robot: str) -> None:
-        self._node, self._hands = node, hands
+    def __init__(self, node: BaseNode, hands: Hands, asker: Asker, robot: str) -> None:
+        self._node, self._hands, self._asker = node, hands, asker
         self._diagnostics = Diagnostics(node, robot)
         self._since: dict[str, tuple[str, float]] = {}
         self._told: dict[str, str] = {}
-        self._hold = Hold.LOCKED
+        self._hold, self._answers = Hold.LOCKED, False
         node.every(1.0, self._on_second)
 
     def look(self, now: float, readings: Mapping[str, Reading]) -> None:
@@ -66,6 +67,15 @@ class DeviceReport:
             self._node.get_logger().info(f"{name}: {state}")
 
     def _on_second(self) -> None:
+        missing = self._asker.missing()
+        self._diagnostics.say("teleop", f"nobody answers {missing}" if missing else "", "answers")
+        if self._answers is bool(missing):
+            self._answers = not missing
+            self._node.get_logger().info("teleop answers" if self._answers else f"nobody answers {missing} any more")
+        self._tell_publishers()
+        self._diagnostics.publish()
+
+    def _tell_publishers(self) -> None:
         topic = self._node.resolve_topic_name("human_action")
         names = sorted(info.node_name for info in self._node.get_publishers_info_by_topic(topic))
         others = (
@@ -74,4 +84,3 @@ class DeviceReport:
         if others:
             self._node.get_logger().warning(others, throttle_duration_sec=10.0)
         self._diagnostics.say("human_action", others, "only publisher", WARN)
-        self._diagnostics.publish()

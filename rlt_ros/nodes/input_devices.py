@@ -51,7 +51,7 @@ class InputDevicesNode(BaseNode):
         self._devices = [self._device(name, device) for name, device in maps.items()]
         self._hands = Hands(maps)
         self._asker = Asker(self)
-        self._report = DeviceReport(self, self._hands, self._robot.name)
+        self._report = DeviceReport(self, self._hands, self._asker, self._robot.name)
         self._human = self.create_publisher(msg.HumanAction, "human_action", qos.STEP)
         self._observation = Polled(self, msg.Observation, "observation", qos.BROADCASTER)
         self._tool: tuple[int, Rotation] | None = None

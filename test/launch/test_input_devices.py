@@ -86,10 +86,16 @@ class Scene:
 
     def approach(self) -> None:
         """Wait for the devices, then into the approach of an episode."""
-        self.say("live")
+        self.say(": live")
+        self.say("teleop answers")
         self.wait(lambda: self.listener.newest(WORD), "the operator's word", 240.0)
         self.wait(lambda: self.person.mode(RESET).success, "the reset")
         self.wait(lambda: self.phase is Phase.APPROACH and self.steps[-1].driver != Driver.RESET, "the approach")
+
+    def press(self, button: int, what: Callable[[], Any], why: str) -> None:
+        """Press a button and wait for its effect."""
+        self.pad.press(button)
+        self.wait(what, why)
 
 
 @pytest.fixture()
@@ -151,15 +157,15 @@ def test_a_correction_in_a_critical_phase(stage2: Start, steps_listener: Listene
 def correct(scene: Scene, listener: Listener) -> None:
     scene.approach()
     scene.wait(lambda: Driver.VLA in scene.drivers(-5), "the VLA")
-    scene.pad.press(BEGIN)
-    scene.wait(lambda: scene.phase is Phase.CRITICAL and scene.steps[-1].phase_id == 1, "the critical phase")
+    scene.press(BEGIN, lambda: scene.phase is Phase.CRITICAL, "the critical phase")
+    scene.wait(lambda: scene.steps[-1].phase_id == 1, "its first step")
     scene.wait(lambda: scene.drivers(-12) == [Driver.VLA] * 12, "steps of the VLA in it")
     since, start = len(scene.steps), scene.pose()
     driven = scene.drive(12, {UP: 1.0})
     scene.pad.hold()
     scene.wait(lambda: scene.mode is Mode.VLA, "the VLA after the hand back")
     scene.wait(lambda: scene.drivers(-8) == [Driver.VLA] * 8, "its steps")
-    scene.pad.press(SUCCESS)
+    scene.press(SUCCESS, lambda: scene.phase is not Phase.CRITICAL, "the label")
     scene.wait(lambda: listener.received[ROWS] and listener.received[ROWS][-1].last_of_phase, "the rows of the phase")
 
     # The person drove at once, every step was what was asked for, and moved the arm.
@@ -263,15 +269,14 @@ def test_a_demonstration_along_the_axes_of_the_tool(collect: Callable[..., Scene
     scene.drive(14, {TURN: 1.0})
     scene.pad.hold()
     scene.wait(lambda: scene.drivers(-4) == [Driver.HOLD] * 4, "the hold")
-    scene.pad.press(BEGIN)
-    scene.wait(lambda: scene.phase is Phase.CRITICAL, "the demonstration")
+    scene.press(BEGIN, lambda: scene.phase is Phase.CRITICAL, "the demonstration")
     start = scene.pose()
     turned = (start.rotation * ROBOT.reference.rotation.inv()).as_rotvec()
     assert abs(turned[2]) > 0.1, "the tool was turned, so its axes are not the base's"
     driven = scene.drive(8, {FORWARD: 1.0})
     scene.pad.hold()
     scene.wait(lambda: scene.drivers(-6) == [Driver.HOLD] * 6, "the hold")
-    scene.pad.press(SUCCESS)
+    scene.press(SUCCESS, lambda: scene.phase is not Phase.CRITICAL, "the label")
     way = scene.pose().position - start.position
     along = start.rotation.apply([1.0, 0.0, 0.0])
     assert np.linalg.norm(way) > 0.02
