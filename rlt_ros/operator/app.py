@@ -111,8 +111,8 @@ class ConsoleApp(App[None]):
         self.screen_stack[0].set_class(old, "old")
         age = "no status yet" if received is None else f"status {received.age:.1f} s old" if old else "up to date"
         devices = view.devices(None if received is None else received.status)
-        title = [(f"rlt_ros console  {self._client.where}  ", "strong"), (f"{age}  ", "bad" if old else "dim")]
-        self._show("title", [[*title, *devices]])
+        self._show("title", [[(f"rlt_ros console  {self._client.where}  ", "strong"), (age, "bad" if old else "dim")]])
+        self._parts["warnings"].border_subtitle = paint(devices).plain
         if isinstance(self.screen, KeyTestScreen) and self.screen.is_mounted and self.screen.devices != devices:
             self.screen.devices = devices
             self.screen.tell()

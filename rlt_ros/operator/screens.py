@@ -48,7 +48,7 @@ class HelpScreen(_Card):
 
     def lines(self) -> list[Line]:
         """A line for every action."""
-        rows: list[Line] = [[(f" {keys:<9}", "strong"), (f"{action:<9}", ""), (what, "dim")]
+        rows: list[Line] = [[(f" {keys:<9}", "strong"), (f"{action:<15}", ""), (what, "dim")]
                             for keys, action, what in self._keys.card]  # fmt: skip
         return [
             *rows,
@@ -76,7 +76,7 @@ class KeyTestScreen(_Card):
         for keys, action, _ in self._keys.card:
             came = action in self._test.tried
             rows.append(
-                [(f" {keys:<9}", "strong"), (f"{action:<9}", ""), ("came" if came else "-", "good" if came else "dim")]
+                [(f" {keys:<9}", "strong"), (f"{action:<15}", ""), ("came" if came else "-", "good" if came else "dim")]
             )
         rows.append([("devices: ", "dim"), *self.devices])
         unknown = self._test.unknown

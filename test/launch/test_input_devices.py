@@ -189,7 +189,7 @@ def correct(scene: Scene, listener: Listener) -> None:
     scene.wait(lambda: any("gamepad_xbox" in text for text in listener.newest(STATUS).devices), "the device")
     assert 0.0 < listener.newest(STATUS).intervention_rate < 1.0
     assert "gamepad_xbox: human: HUMAN drives" in scene.graph.text
-    assert "gamepad_xbox: back: VLA drives" in scene.graph.text
+    assert "gamepad_xbox: hand_back: VLA drives" in scene.graph.text
 
 
 def rows_tell_the_same(listener: Listener, executed: dict[int, msg.ExecutedStep]) -> None:
