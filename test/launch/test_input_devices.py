@@ -19,7 +19,7 @@ from recorder import Person
 from rlt_ros import msg, srv
 from rlt_ros.data.lerobot.reader import DatasetReader
 from rlt_ros.nodes import qos
-from rlt_ros.nodes.convert import stamp_of, step_from_message, transition_from_message
+from rlt_ros.nodes.convert import features_from_message, stamp_of, step_from_message, transition_from_message
 from rlt_ros.nodes.convert_robot import pose_from_message
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Driver, Mode, Phase
@@ -196,7 +196,7 @@ def rows_tell_the_same(listener: Listener, executed: dict[int, msg.ExecutedStep]
     """A02: rows hold what was executed and who drove each step; the reference is the VLA's, whoever drove."""
     rows = [transition_from_message(row) for row in listener.received[ROWS]]
     carried = {f.id: f for row in rows for f in row.features}
-    said = {f.id: f for f in listener.received["/rlt/features"]}
+    said = {f.id: features_from_message(f) for f in listener.received["/rlt/features"]}
     helped = 0
     for row in rows:
         for i in range(row.valid_horizon):
@@ -205,7 +205,7 @@ def rows_tell_the_same(listener: Listener, executed: dict[int, msg.ExecutedStep]
             np.testing.assert_allclose(row.actions[i], step.action, atol=1e-6)
             helped += step.driver is Driver.HUMAN
         if row.features_id in carried and row.features_id in said:
-            np.testing.assert_array_equal(carried[row.features_id].reference.ravel(), said[row.features_id].reference)
+            np.testing.assert_array_equal(carried[row.features_id].reference, said[row.features_id].reference)
     assert helped > 0, "the correction is among the rows"
     assert any(Driver.HUMAN in row.drivers[:1] for row in rows), "also rows that begin with it"
 
