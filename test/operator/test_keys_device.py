@@ -206,6 +206,16 @@ def test_the_library_s_events_become_keys_that_go_down_and_up(pipe) -> None:
     assert list(handle.changes()) == [("KEY_A", False)]
 
 
+def test_what_the_kernel_has_lost_is_asked_for(pipe) -> None:
+    """A release among the lost events would leave a deadman pressed."""
+    handle, theirs = pipe
+    os.write(theirs, event(ecodes.EV_SYN, ecodes.SYN_DROPPED, 0))
+    assert ("KEY_A", False) in list(handle.changes())
+    handle._device.down = [ecodes.KEY_A]
+    os.write(theirs, event(ecodes.EV_SYN, ecodes.SYN_DROPPED, 0))
+    assert ("KEY_A", True) in list(handle.changes())
+
+
 def test_a_key_with_several_names_is_known_by_each(pipe) -> None:
     handle, theirs = pipe
     os.write(theirs, event(ecodes.EV_KEY, ecodes.BTN_SOUTH, 1))

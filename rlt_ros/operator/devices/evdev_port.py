@@ -59,8 +59,14 @@ class EvdevHandle:
         except BlockingIOError:
             return
         for event in events:
-            if event.type == ecodes.EV_KEY and event.value in (_UP, _DOWN):
+            if (event.type, event.code) == (ecodes.EV_SYN, ecodes.SYN_DROPPED):
+                yield from self._all()  # the kernel has lost some: a release may be among them
+            elif event.type == ecodes.EV_KEY and event.value in (_UP, _DOWN):
                 yield from ((name, event.value == _DOWN) for name in names_of(event.code))
+
+    def _all(self) -> Iterator[tuple[str, bool]]:
+        held = self.held()
+        yield from ((key, key in held) for key in sorted(found_of(self._device).keys))
 
     def close(self) -> None:
         """Give it back; the kernel ends the grab with it."""
