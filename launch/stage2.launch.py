@@ -26,7 +26,16 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import ALL_NODES, chosen_operator, nodes_here, own_clock, split_notice, with_devices
+from rlt_ros.nodes.launching import (
+    ALL_NODES,
+    checked_rules,
+    chosen_operator,
+    new_directory,
+    nodes_here,
+    own_clock,
+    split_notice,
+    with_devices,
+)
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -49,6 +58,11 @@ ARGUMENTS = [
         "devices",
         default_value="",
         description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
+    ),
+    DeclareLaunchArgument(
+        "referee",
+        default_value="",
+        description="Rules (YAML) that begin and label phases beside the operator; empty: none.",
     ),
     DeclareLaunchArgument(
         "fault",
@@ -138,13 +152,7 @@ def stage2(context: LaunchContext) -> list:
 
 def new_run_dir(path: str, resume: bool) -> Path:
     """The run directory; one that exists is refused here and not after minutes of robot time."""
-    run_dir = Path(path or f"runs/{datetime.now():%Y%m%d-%H%M%S}").expanduser().resolve()
-    if run_dir.exists() and any(run_dir.iterdir()) and not resume:
-        raise RuntimeError(f"run_dir {run_dir} exists already: choose another one, or go on in it with resume:=true")
-    if resume and not run_dir.is_dir():
-        raise RuntimeError(f"run_dir {run_dir} does not exist: there is nothing to resume")
-    run_dir.mkdir(parents=True, exist_ok=True)
-    return run_dir
+    return new_directory(path or f"runs/{datetime.now():%Y%m%d-%H%M%S}", resume, ", or go on in it with resume:=true")
 
 
 def train_first(argument: dict[str, str], run_dir: Path) -> list:
@@ -228,6 +236,9 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         nodes["input_devices"] = vital("input_devices", {"devices": argument["devices"]})
         here |= {"input_devices"}
     groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
+    if argument["referee"] and "teleop" in here:
+        again = {"respawn": True, "respawn_delay": 1.0}
+        groups.append(under(argument["namespace"], [node("referee", checked_rules(argument["referee"]), **again)]))
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}
         groups.append(under(robot, [vital("features", managed, own, stage1, task)]))

@@ -10,6 +10,7 @@ import rlt_ros
 
 COMMANDS = {
     "fast": ("rlt_ros.loop.fast:main", "practise and evaluate in one process: simulator, loop and learner"),
+    "evaluate": ("rlt_ros.loop.evaluate_cli:main", "a learned policy in the simulator, also in a changed world"),
     "train": ("rlt_ros.loop.train_cli:main", "learn from the stored rows of earlier runs"),
     "stage1": ("rlt_ros.token.stage1_cli:main", "VLA and RL token from demonstrations, of a dataset or simulated"),
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),

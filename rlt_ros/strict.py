@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -98,7 +99,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a mapping, found {value!r}")
         return build(hint, value, where)
-    origin = getattr(hint, "__origin__", None)
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        inner = next(kind for kind in get_args(hint) if kind is not type(None))
+        return None if value is None else _convert(inner, value, where)
     if origin is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a mapping, found {value!r}")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binomtest
+from rlt_ros.loop.report import success_interval
 
 BEGIN, END = "<!-- sweep -->", "<!-- /sweep -->"
 HEADER = f"| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n{8 * '|---'}|"
@@ -42,10 +42,10 @@ def pooled(scores: Iterable[Mapping[str, Any]]) -> Pooled:
     """Counts added up; mean steps (failures count as the time limit) weighted by episodes."""
     scores = list(scores)
     successes, episodes = sum(s["successes"] for s in scores), sum(s["episodes"] for s in scores)
-    interval = binomtest(successes, episodes).proportion_ci(method="wilson")
+    low, high = success_interval(successes, episodes)
     steps = sum(s["mean_steps"] * s["episodes"] for s in scores) / episodes
     worst = min(s["successes"] / s["episodes"] for s in scores)
-    return Pooled(successes, episodes, steps, interval.low, interval.high, worst)
+    return Pooled(successes, episodes, steps, low, high, worst)
 
 
 def table(data: Mapping[str, Mapping[str, Any]]) -> str:

@@ -92,16 +92,9 @@ def _percent(share: float | None) -> str:
 
 def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
     """The summary for the terminal, several lines. run_dir: None if nothing was written."""
-    scores = [(title, summary[name]) for name, title in TITLES.items() if name in summary]
-    scores += [(f"learned actor at {then['minutes']:g} min", then["final"]) for then in summary.get("moments", ())]
-    scores += [(f"base VLA with noise {sigma}", score) for sigma, score in summary.get("dither", {}).items()]
-    width = max(len(title) for title, _ in scores)
-    lines = [f"{title:<{width}}  {_score(score)}" for title, score in scores]
-    rows, updates, weights = summary["transitions"], summary["updates"], summary["weights"]
+    lines = score_lines(summary)
     lines.append(f"robot time {summary['robot_time_s'] / 60:.1f} min, wall time {summary['wall_time_s'] / 60:.1f} min")
-    lines.append(f"transitions {rows['published']} published, {rows['received']} received")
-    lines.append(f"updates {updates['critic']} critic, {updates['actor']} actor")
-    lines.append(f"weights {weights['published']} published, {weights['applied']} applied")
+    lines += _learning(summary) if "transitions" in summary else _policy(summary)
     if run_dir is not None:
         lines.append(f"run directory {run_dir}")
     if "learner_files" in summary:
@@ -111,11 +104,44 @@ def summary_text(summary: Mapping[str, Any], run_dir: Path | None) -> str:
     return "\n".join(lines)
 
 
+def score_lines(summary: Mapping[str, Any]) -> list[str]:
+    """A line for each evaluation in a summary."""
+    scores = [(title, summary[name]) for name, title in TITLES.items() if name in summary]
+    scores += [(f"learned actor at {then['minutes']:g} min", then["final"]) for then in summary.get("moments", ())]
+    scores += [(f"base VLA with noise {sigma}", score) for sigma, score in summary.get("dither", {}).items()]
+    width = max(len(title) for title, _ in scores)
+    return [f"{title:<{width}}  {_score(score)}" for title, score in scores]
+
+
+def _learning(summary: Mapping[str, Any]) -> list[str]:
+    rows, updates, weights = summary["transitions"], summary["updates"], summary["weights"]
+    return [
+        f"transitions {rows['published']} published, {rows['received']} received",
+        f"updates {updates['critic']} critic, {updates['actor']} actor",
+        f"weights {weights['published']} published, {weights['applied']} applied",
+    ]
+
+
+def _policy(summary: Mapping[str, Any]) -> list[str]:
+    return [f"policy {summary['policy']}, weights version {summary['weights_version']}"]
+
+
 def _score(score: Mapping[str, Any]) -> str:
     if not score["episodes"]:
         return "not evaluated"
-    rate = 100.0 * score["successes"] / score["episodes"]
-    return f"{score['successes']:>3} of {score['episodes']} ({rate:.0f} %), {score['mean_steps']:.0f} steps"
+    successes, episodes = score["successes"], score["episodes"]
+    low, high = success_interval(successes, episodes)
+    rate = f"{successes:>3} of {episodes} ({100.0 * successes / episodes:.0f} %, {100 * low:.0f} to {100 * high:.0f} %)"
+    repeated = f", {score['invalid']} repeated" if score.get("invalid") else ""
+    return f"{rate}, {score['mean_steps']:.0f} steps{repeated}"
+
+
+def success_interval(successes: int, episodes: int) -> tuple[float, float]:
+    """95 % Wilson interval of a success rate, 0..1."""
+    from scipy.stats import binomtest  # loads for a second; nodes print one table
+
+    interval = binomtest(successes, episodes).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

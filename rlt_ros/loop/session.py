@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -23,6 +23,15 @@ EXPERT: Evaluations = {"expert": (Mode.HUMAN, False)}
 """A person, or the scripted expert, drives all of the critical phase: what there is to reach."""
 
 _HALF = 2**30
+
+
+def chosen_evaluations(names: Sequence[str]) -> Evaluations:
+    """Evaluations by their names, in this order. Raises ValueError on an unknown or repeated one, or on none."""
+    unknown = [name for name in names if name not in EVALUATIONS]
+    if unknown or not names or len(set(names)) < len(names):
+        known = ", ".join(EVALUATIONS)
+        raise ValueError(f"evaluations are {', '.join(names) or 'empty'}; expected some of {known}, once")
+    return {name: EVALUATIONS[name] for name in names}
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,8 @@ class Score:
     def summary(self) -> dict[str, float | int | None]:
         """JSON-ready; mean_steps is None where there was no episode."""
         mean = float(np.mean(self.steps)) if self.steps else None
-        return {"episodes": len(self.steps), "successes": self.successes, "mean_steps": mean}
+        counts = {"episodes": len(self.steps), "successes": self.successes, "invalid": self.invalid}
+        return counts | {"mean_steps": mean}
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,7 @@ class Session:
         self._scores |= {name: Score(**score) for name, score in state["scores"].items() if name in self._scores}
 
     def results(self) -> dict[str, dict[str, float | int | None]]:
-        """Name of each evaluation -> episodes, successes, mean_steps."""
+        """Name of each evaluation -> episodes, successes, invalid (repeated) ones, mean_steps."""
         return {name: self._scores[name].summary() for name in self._evaluations}
 
     @property

@@ -36,7 +36,7 @@ NODES = {"learner": ("agent", "record"), "actor": ("loop",), "teleop": ("session
 """Nodes of the graph and the parts whose fields are their parameters."""
 OF_NODES_ONLY = frozenset({
     "autostart", "checkpoint", "lockstep", "nice", "outbox_bound", "resend_after", "robot_config",
-    "robot_namespace", "run_dir", "scripted", "seed", "threads", "use_sim_time", "weights_every",
+    "policy", "robot_namespace", "run_dir", "scripted", "seed", "teleports", "threads", "use_sim_time", "weights_every",
 })  # fmt: skip
 """Parameters of these nodes that say how a node runs and have no meaning in one process."""
 GIVEN = {"seed": "--seed", "practice_minutes": "--minutes", "eval_episodes": "--eval-episodes", "control_rate": ""}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
+from dataclasses import replace
+from pathlib import Path
 
 from rlt_ros import msg
 from rlt_ros.data.contract import read_contract
@@ -30,9 +32,9 @@ from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.witness import with_lease
-from rlt_ros.rl.weights import load_policy
+from rlt_ros.rl.weights import load_policy, read_policy_file
 from rlt_ros.tensor import torch
-from rlt_ros.types import PolicyMode, Transition, TransitionAck, stream_of
+from rlt_ros.types import PolicyMode, PolicyWeights, Transition, TransitionAck, stream_of
 
 
 class ActorNode(ManagedNode):
@@ -41,6 +43,9 @@ class ActorNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("actor")
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
+        self._policy_file = declare(
+            self, "policy", "", "Policy file to drive by without a learner; empty: the learner's."
+        )
         self._seed = declare(self, "seed", 0, "Seed of the held noise, together with the observation's id.")
         self._config = declare_dataclass(self, LoopConfig)
         self._lead = declare(self, "lead", 0, "Real time: control steps from decision to chunk boundary; 0: measured.")
@@ -72,7 +77,9 @@ class ActorNode(ManagedNode):
         self._requests = self.create_publisher(msg.FeaturesRequest, "features_request", qos.STEP)
         self._stats = self.create_publisher(msg.ActorStats, "actor_stats", qos.STATS)
         self._listen_all()
-        LinkWatch(self, self._contract, expected=("features", "learner"))
+        if self._policy_file:
+            self._drive_by(Path(self._policy_file))
+        LinkWatch(self, self._contract, expected=("features",) if self._policy_file else ("features", "learner"))
         self._diagnostics = Diagnostics(self)
         self.every(1.0, self._on_second)
 
@@ -81,7 +88,8 @@ class ActorNode(ManagedNode):
         self.listen_live(msg.PolicyMode, "policy_mode", self._on_mode, qos.STEP)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.listen(msg.EpisodeEvent, "episode_event", self._on_event, qos.EVENTS)
-        self.listen(msg.PolicyWeights, "policy_weights", self._on_weights, qos.LATCHED)
+        if not self._policy_file:
+            self.listen(msg.PolicyWeights, "policy_weights", self._on_weights, qos.LATCHED)
         self.listen(msg.TransitionAck, "transition_ack", self._on_ack, qos.STEP)
 
     # what comes in
@@ -124,17 +132,25 @@ class ActorNode(ManagedNode):
         self._outbox.acknowledge(ack)
         self._decide()
 
+    def _drive_by(self, path: Path) -> None:
+        weights = read_policy_file(path, self._contract)
+        if weights is None:
+            raise ValueError(f"policy {path}: no such file; expected policy.safetensors of a run")
+        self._apply(replace(weights, gate_open=True))
+
     def _on_weights(self, message: msg.PolicyWeights) -> None:
         weights = weights_from_message(message)
-        if weights.version <= self._version:
-            return
+        if weights.version > self._version:
+            self._apply(weights)
+            self._decide()
+
+    def _apply(self, weights: PolicyWeights) -> None:
         policy = load_policy(weights, self._contract)
         # Until the gate opens the VLA drives, whatever the operator asks for.
         self._policy.swap(policy if weights.gate_open else None)
         self._version, self._gate_open = weights.version, weights.gate_open
         self._versions_applied += 1
         self._weights_came = time.monotonic()
-        self._decide()
 
     # what goes out
 

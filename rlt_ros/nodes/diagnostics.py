@@ -14,6 +14,9 @@ ROBOT_MODE = "robot mode"
 DEVICE = "device "
 """Begin of the parts that are a person's input devices, followed by the device's name."""
 
+REFEREE = "rules"
+"""Part of the referee whose message says what it is about to press."""
+
 
 class Diagnostics:
     """Keeps the statuses of a node and publishes them as diagnostic_msgs/DiagnosticArray.

@@ -10,6 +10,8 @@ from launch.actions import Shutdown
 from launch.events.process import ProcessExited
 
 from launch import LaunchContext
+from rlt_ros.operator.rules import Rules
+from rlt_ros.strict import load
 
 
 def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
@@ -23,6 +25,27 @@ def end_of(name: str) -> Callable[[ProcessExited, LaunchContext], list]:
         return [Shutdown(reason=f"{name} has ended")]
 
     return ended
+
+
+def new_directory(path: str, resume: bool = False, otherwise: str = "") -> Path:
+    """A run directory, made here; one that is in use is refused here and not after minutes of robot time.
+
+    resume: it must be there. otherwise: what else may be done than to choose another one. Raises RuntimeError.
+    """
+    run_dir = Path(path).expanduser().resolve()
+    if run_dir.exists() and any(run_dir.iterdir()) and not resume:
+        raise RuntimeError(f"run_dir {run_dir} exists already: choose another one{otherwise}")
+    if resume and not run_dir.is_dir():
+        raise RuntimeError(f"run_dir {run_dir} does not exist: there is nothing to resume")
+    run_dir.mkdir(parents=True, exist_ok=True)
+    return run_dir
+
+
+def checked_rules(path: str) -> dict[str, str]:
+    """The `referee`'s parameter for a file of rules. Raises ConfigError where there are none that make sense."""
+    rules = Path(path).expanduser().resolve()
+    load(Rules, rules)
+    return {"rules": str(rules)}
 
 
 def chosen_operator(operator: str, simulated: bool) -> bool:

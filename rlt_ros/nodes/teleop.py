@@ -47,6 +47,8 @@ class TeleopNode(BaseNode):
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
         self._kept: SessionFile | None = None
+        self.actor: msg.ActorStats | None = None
+        self.learner: msg.LearnerStats | None = None
         self.links: dict[str, msg.LinkStats] = {}
         self.conductor = self.make_conductor()
         self._status = StatusPublisher(self, self.make_board(), self.warnings)
@@ -58,11 +60,7 @@ class TeleopNode(BaseNode):
     def make_conductor(self) -> Conductor:
         """The session that this node leads."""
         config = declare_dataclass(self, SessionConfig, control_rate=self.control_rate)
-        self.actor: msg.ActorStats | None = None
-        self.learner: msg.LearnerStats | None = None
-        self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
-        self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
-        self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
+        self.listen_to_statistics()
         self._finale = Finale(self)
         machine, session, starts = PhaseMachine(self._gate), Session(config, self._gate), self.make_starts()
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
@@ -73,6 +71,12 @@ class TeleopNode(BaseNode):
             return Conductor(machine, session, starts)
         self.get_logger().warning("taking up the session of a node that was lost; the arm holds until somebody asks")
         return Conductor.take_up(machine, session, state, starts)
+
+    def listen_to_statistics(self) -> None:
+        """What actor, learner and links say of themselves."""
+        self.listen(msg.ActorStats, "actor_stats", self._on_actor_stats, qos.STATS)
+        self.listen(msg.LearnerStats, "learner_stats", self._on_learner_stats, qos.STATS)
+        self.listen(msg.LinkStats, "link_stats", self._on_link_stats, qos.STATS)
 
     def make_starts(self) -> StartPoses:
         """Poses to practise from."""

@@ -50,7 +50,7 @@ class StatusBoard:
     """Facts for the operator.
 
     gate: whether the learned actor may drive and what it waits for. learns: an actor and a learner belong to the graph.
-    robot: name and mode of the robot as somebody reports it. clock: steady, in seconds.
+    robot_mode: as the executor reports it. referee: what it says of itself. clock: steady, in seconds.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class StatusBoard:
         self._tally = Tally()
         self.actor, self.learner, self.observation = Reports(clock), Reports(clock), Reports(clock)
         self.devices = DevicesSaid(clock)
+        self.referee = Reports(clock)
         self.robot_mode = ""
         self._word: PolicyMode | None = None
         self._step: ExecutedStep | None = None
@@ -140,7 +141,11 @@ class StatusBoard:
             **self._learning(),
         )
         seconds = facts.phase_steps / self._steps_per_minute * 60.0
-        return replace(facts, hints=hints(facts, seconds))
+        return replace(facts, hints=(*self._referee(), *hints(facts, seconds)))
+
+    def _referee(self) -> tuple[str, ...]:
+        silent = self.referee.stats is None or self.referee.warning("")
+        return () if silent else (f"referee: {self.referee.stats}",)
 
     def _learning(self) -> dict[str, Any]:
         actor, learner = self.actor.stats, self.learner.stats
@@ -157,6 +162,8 @@ class StatusBoard:
         found = [self.observation.warning("the observation node")]
         if self._learns:
             found += [self.actor.warning("the actor"), self.learner.warning("the learner")]
+        if self.referee.stats is not None:
+            found.append(self.referee.warning("the referee: begin and label yourself"))
         if self.learner.stats is not None and raised(self.learner.stats):
             found.append(f"learner: {self.learner.stats.alarms}")
         found += self.devices.warnings

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 
 from rlt_ros.sim.config import BoardConfig, SensorConfig, SimConfig
 from rlt_ros.sim.expert import DemonstratorConfig
+from rlt_ros.strict import ConfigError, build, value_of
 
 DEFAULT_TASK = "peg"
 
@@ -32,6 +34,21 @@ TASKS = {
     ),
 }
 """By name. `token.cache` has the content of one task in its key, so tuning one leaves the checkpoints of the others."""
+
+
+def changed_world(task: str, assignments: Sequence[str]) -> SimConfig:
+    """The world of a task with some of its parameters changed: `random.hole=0.03`. Raises ConfigError."""
+    values = asdict(find_task(task).sim)
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        *sections, last = name.split(".")
+        place = values
+        for section in sections:
+            place = place.get(section, {}) if isinstance(place, dict) else {}
+        if not equals or not isinstance(place, dict) or last not in place or isinstance(place[last], dict):
+            raise ConfigError(f"{assignment}: expected SECTION.NAME=VALUE with a parameter of the simulated world")
+        place[last] = value_of(text)
+    return build(SimConfig, values, "world")
 
 
 def find_task(name: str) -> Task:

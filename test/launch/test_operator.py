@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import yaml
 from geometry_msgs.msg import PoseStamped
 from graph import Graph, Listener
+from rclpy.parameter import Parameter
+from rclpy.parameter_client import AsyncParameterClient
 from recorder import Person
 
 from rlt_ros import msg, srv
@@ -85,3 +89,58 @@ def test_practice_goes_on_from_where_the_person_says(stage2: Callable[..., Graph
     assert (np.abs(end_of_last_reset() - here) <= np.array(reset.start.spread) + reset.tolerance + 0.001).all()
     words = [word for word in listener.received[WORD] if word.mode == Mode.RESET]
     assert len(words[-1].reset_start) == 7 and not len(words[0].reset_start)
+
+
+RULES = Path(__file__).parents[2] / "config" / "operator" / "referee.yaml"
+
+
+def test_a_referee_begins_and_labels_and_a_person_can_switch_it_off(
+    stage2: Callable[..., Graph], listener: Listener, tmp_path: Path
+) -> None:
+    rules = yaml.safe_load(RULES.read_text())
+    # The quickly made VLA hovers now and then: whoever practises wants its attempts too.
+    rules["begin"].append({"name": "has had its chance", "after": 1.0})
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules))
+    graph = stage2(
+        domain=listener.domain,
+        operator="person",
+        lockstep="true",
+        practice_minutes=20.0,
+        referee=tmp_path / "rules.yaml",
+    )
+    person = Person(graph, listener)
+
+    def wait(what: Callable[[], object], why: str) -> None:
+        graph.wait_for(lambda: listener.spin() and what(), 240, why)
+
+    def labels() -> list[int]:
+        return list(listener.newest(STATUS).labels)
+
+    wait(lambda: person.mode(SET.RESET).success, "a reset")
+    wait(lambda: len(labels()) >= 3, "three episodes that nobody has begun or labelled by hand")
+    assert "begin by rule" in graph.text and "by rule" in graph.text.partition("begin by rule")[2]
+    assert any("referee: " in hint for hint in listener.newest(STATUS).hints)
+    enabled = AsyncParameterClient(listener.node, "/rlt/referee")
+    wait(enabled.services_are_ready, "the referee's parameters")
+    answer = enabled.set_parameters([Parameter("enabled", value=False)])
+    wait(answer.done, "its answer")
+    assert answer.result().results[0].successful
+    wait(lambda: any("referee: off" in hint for hint in listener.newest(STATUS).hints), "the status")
+    wait(lambda: listener.newest(WORD).phase == Phase.APPROACH, "an approach")
+    wait(lambda: listener.newest(STEP).step >= 60 and listener.newest(WORD).phase == Phase.APPROACH, "no begin")
+    assert person.label(LABEL.BEGIN).success
+    steps = listener.newest(STEP).step
+    wait(lambda: listener.newest(STEP).step >= steps + 110, "more than the time of a rule")
+    assert listener.newest(WORD).phase == Phase.CRITICAL
+    before = len(labels())
+    assert person.label(LABEL.FAILURE).success
+    wait(lambda: len(labels()) == before + 1 and labels()[-1] == msg.EpisodeEvent.FAILURE, "the person's label")
+
+
+def test_rules_that_make_no_sense_are_refused_before_anything_moves(
+    stage2: Callable[..., Graph], tmp_path: Path
+) -> None:
+    (tmp_path / "rules.yaml").write_text("success: [{name: deep, box: {lower: [0, 0, 0]}}]")
+    graph = stage2(operator="person", referee=tmp_path / "rules.yaml")
+    assert graph.end(60) == 1
+    assert "rules.yaml.success[0].box: missing key 'upper'" in graph.text and "process started" not in graph.text

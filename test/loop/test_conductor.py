@@ -52,7 +52,7 @@ def test_the_result_of_a_phase_counts_its_executed_steps() -> None:
         run.step()
     word = run.step(Request.SUCCESS)
     assert [event.label for event in word.events] == [Label.SUCCESS]
-    assert run.conductor.session.practice == {"episodes": 1, "successes": 1, "mean_steps": 10.0}
+    assert run.conductor.session.practice == {"episodes": 1, "successes": 1, "invalid": 0, "mean_steps": 10.0}
     assert run.conductor.session.progress.practice_steps == 11
 
 

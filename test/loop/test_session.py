@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlt_ros.loop.session import EXPERT, Session, SessionConfig
+from rlt_ros.loop.session import EXPERT, Session, SessionConfig, chosen_evaluations
 from rlt_ros.types import Label, Mode
 
 
@@ -64,7 +64,7 @@ def test_failures_count_as_the_time_limit() -> None:
         made.ended(label, steps, 0)
     assert made.next_episode() is None
     assert made.results() == {
-        name: {"episodes": 2, "successes": 1, "mean_steps": 60.0}
+        name: {"episodes": 2, "successes": 1, "invalid": 0, "mean_steps": 60.0}
         for name in ("base", "base_with_noise", "final", "final_with_noise")
     }
 
@@ -84,7 +84,7 @@ def test_spoilt_evaluation_episodes_run_again_on_the_same_start_state(label: Lab
     plan = made.next_episode()
     made.ended(label, 10, 10, intervened=intervened)
     assert made.next_episode() == plan
-    assert made.results()["base"]["episodes"] == 0
+    assert made.results()["base"] == {"episodes": 0, "successes": 0, "invalid": 1, "mean_steps": None}
 
 
 def test_an_evaluation_of_the_person_is_not_spoilt_by_the_person() -> None:
@@ -93,14 +93,14 @@ def test_an_evaluation_of_the_person_is_not_spoilt_by_the_person() -> None:
     assert made.next_episode().policy is Mode.HUMAN
     made.ended(Label.SUCCESS, 12, 60, intervened=True)
     assert made.next_episode() is None
-    assert made.results() == {"expert": {"episodes": 1, "successes": 1, "mean_steps": 12.0}}
+    assert made.results() == {"expert": {"episodes": 1, "successes": 1, "invalid": 0, "mean_steps": 12.0}}
 
 
 def test_help_in_practice_counts() -> None:
     made = session()
     made.next_episode()
     made.ended(Label.SUCCESS, 10, 60, intervened=True)
-    assert made.practice == {"episodes": 1, "successes": 1, "mean_steps": 10.0}
+    assert made.practice == {"episodes": 1, "successes": 1, "invalid": 0, "mean_steps": 10.0}
 
 
 def test_discarded_practice_uses_robot_time_but_is_no_warm_up() -> None:
@@ -128,6 +128,13 @@ def test_progress() -> None:
 
 
 def test_no_episode_has_no_mean() -> None:
-    assert session().results()["final"] == {"episodes": 0, "successes": 0, "mean_steps": None}
+    assert session().results()["final"] == {"episodes": 0, "successes": 0, "invalid": 0, "mean_steps": None}
     with pytest.raises(ValueError, match="eval_episodes"):
         SessionConfig(eval_episodes=-1)
+
+
+def test_evaluations_are_chosen_by_name_and_in_the_order_given() -> None:
+    assert list(chosen_evaluations(["final", "base"])) == ["final", "base"]
+    for names in ([], ["final", "final"], ["last"]):
+        with pytest.raises(ValueError, match="expected some of base, base_with_noise, final, final_with_noise, once"):
+            chosen_evaluations(names)
