@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay bench-control bench-operator faults machines sweep lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control bench-operator faults machines sweep results lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -15,7 +15,8 @@ demo:  ## the whole loop on a simulated arm; ARGS="practice_minutes:=2 seed:=1" 
 	@$(PYTHON) standalone/environment $(STAGE1)
 	$(ROS) ros2 launch rlt_ros stage2.launch.py $(ARGS)
 
-test: env  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest
+test:  ## TESTS=test/rl narrows it down, PYTEST_ARGS="-k name" goes to pytest; as root on Debian it installs Chromium
+	@$(PYTHON) standalone/environment --with-browser
 	ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest $(PYTEST_ARGS) $(TESTS)
 
 mutants: env  ## deliberate faults, each of which a test must find; ARGS="current_reference" tries some
@@ -42,6 +43,11 @@ machines: env  ## two network namespaces and a cable that is cut, two arms that 
 
 sweep: env  ## settings against each other, hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2 default utd_1"
 	OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --out $(OUT) $(ARGS)
+
+results: env  ## the paper's table in simulation, plan by plan; hours; goes on where it stopped. OUT=DIR, ARGS="--seeds 1,2"
+	for plan in bench/results/*.yaml; do \
+	  OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --plan $$plan --out $(OUT)/$$(basename $$plan .yaml) $(ARGS) || exit 1; \
+	done
 
 lint: env
 	$(ROS) ruff check .

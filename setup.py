@@ -21,7 +21,7 @@ setup(
     maintainer_email=MANIFEST.find("maintainer").get("email"),
     python_requires=">=3.10",
     packages=find_packages(include=["rlt_ros", "rlt_ros.*"]),
-    package_data={"rlt_ros": ["**/*.yaml"]},
+    package_data={"rlt_ros": ["**/*.yaml", "operator/panel/static/*"]},
     install_requires=["numpy", "PyYAML", "scipy"],
     extras_require={
         "learn": ["torch", "safetensors", "tensorboard"],
@@ -40,7 +40,9 @@ setup(
         "console": ["textual>=8,<9"],
         # evdev reads the kernel's input devices; Linux only.
         "devices": ["evdev>=1.6"],
-        "test": ["hypothesis", "pyte", "pytest", "pytest-rerunfailures"],
+        # 3.0 is the first whose ui.html takes `sanitize`.
+        "panel": ["nicegui>=3,<4"],
+        "test": ["hypothesis", "playwright", "pyte", "pytest", "pytest-rerunfailures"],
     },
     entry_points={"console_scripts": SCRIPTS},
 )

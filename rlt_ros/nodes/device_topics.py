@@ -11,7 +11,7 @@ from sensor_msgs.msg import Joy
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of
-from rlt_ros.nodes.polled import Polled
+from rlt_ros.nodes.polling import polled, take
 from rlt_ros.operator.devices.mapping import SPACENAV, TWIST_AXES, DeviceMap
 from rlt_ros.operator.devices.reading import LOST, Arrivals, Reading
 
@@ -25,8 +25,8 @@ class Stream:
     def __init__(self, node: Node, kind: type, topic: str, hint: str) -> None:
         # Best effort takes what reliable and unreliable drivers send; what is lost is late for a person anyway.
         self._node, self._kind, self._hint = node, kind, hint
-        self._polled = Polled(node, kind, topic, qos.BROADCASTER)
-        self.topic = self._polled.topic
+        self._subscription = polled(node, kind, topic, qos.BROADCASTER)
+        self.topic = self._subscription.topic_name
         self._arrivals = Arrivals()
         self.message: object | None = None
         self.at = float("-inf")
@@ -35,7 +35,7 @@ class Stream:
 
     def look(self, now: float) -> str:
         """Take the newest message; why the stream must not be used, empty if it may."""
-        message = self._polled.take()
+        message = take(self._subscription)
         if message is not None:
             stamp = stamp_of(message.header) if hasattr(message, "header") else 0
             self.message, self.at, self._came = message, self._arrivals.at(stamp, now), now

@@ -20,7 +20,7 @@ from rlt_ros.nodes.device_report import DeviceReport
 from rlt_ros.nodes.device_topics import topic_device
 from rlt_ros.nodes.operator_client import Asker
 from rlt_ros.nodes.parameters import declare
-from rlt_ros.nodes.polled import Polled
+from rlt_ros.nodes.polling import polled, take
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.operator.devices.axes import action
 from rlt_ros.operator.devices.frames import AxisFrame, tool_rotation
@@ -53,7 +53,7 @@ class InputDevicesNode(BaseNode):
         self._asker = Asker(self)
         self._report = DeviceReport(self, self._hands, self._asker, self._robot.name)
         self._human = self.create_publisher(msg.HumanAction, "human_action", qos.STEP)
-        self._observation = Polled(self, msg.Observation, "observation", qos.BROADCASTER)
+        self._observation = polled(self, msg.Observation, "observation", qos.BROADCASTER)
         self._tool: tuple[int, Rotation] | None = None
         self._sent = float("-inf")
         self.listen_live(msg.PolicyMode, "policy_mode", self._on_word, qos.STEP)
@@ -117,7 +117,7 @@ class InputDevicesNode(BaseNode):
 
     def _tool_now(self) -> Rotation:
         """Orientation of the tool at the newest observation. Raises ValueError where that is too old."""
-        message = self._observation.take()
+        message = take(self._observation)
         if message is not None:
             proprio = vector(message.proprio, len(PROPRIO_NAMES), "proprio")
             self._tool = stamp_of(message.header), tool_rotation(np.asarray(proprio), self._robot)

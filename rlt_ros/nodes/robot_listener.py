@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.subscription import Subscription
+
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_robot import Part, state_part, state_streams
-from rlt_ros.nodes.polled import Polled
+from rlt_ros.nodes.polling import Unattended, take
 from rlt_ros.nodes.runtime import BaseNode
 from rlt_ros.robot.config import RobotConfig
 
@@ -26,21 +28,24 @@ class RobotListener:
     def __init__(self, node: BaseNode, robot: RobotConfig, handler: Handler, report: bool = True) -> None:
         self._node, self._robot, self._handler = node, robot, handler
         self.streams = state_streams(robot, report)
-        self._polled: dict[str, Polled] = {}
+        self._polled: dict[str, Subscription] = {}
         if node.lockstep:
             for name, (kind, topic) in self.streams.items():
                 node.listen(kind, node.robot_topic(topic), lambda m, name=name: self._take(name, m), qos.SENSOR)
             return
+        group = Unattended()
         for name, (kind, topic) in self.streams.items():
-            self._polled[name] = Polled(node, kind, node.robot_topic(topic), qos.BROADCASTER)
+            self._polled[name] = node.create_subscription(
+                kind, node.robot_topic(topic), lambda m: None, qos.BROADCASTER, callback_group=group
+            )
         node.every(1.0 / robot.state.rate, self.poll)
 
     def poll(self) -> None:
         """Take the newest message of every topic, where one has come."""
-        for name, polled in self._polled.items():
-            message = polled.take()
+        for name, subscription in self._polled.items():
+            message = take(subscription)
             if message is not None:
-                self._node.guarded(polled.topic, self._take, name, message)
+                self._node.guarded(self._node.robot_topic(self.streams[name][1]), self._take, name, message)
 
     def absent(self) -> list[str]:
         """Topics that nobody publishes."""

@@ -14,18 +14,13 @@ from textual.content import Content
 from textual.events import Key
 from textual.widgets import Static
 
-from rlt_ros.loop.requests import Answer
 from rlt_ros.operator import view
 from rlt_ros.operator.client import STALE, Client, silence
-from rlt_ros.operator.keys import GO_ON, HELP, QUIT, REQUESTS, STOP, Keys, key_name
-from rlt_ros.operator.presses import Debounce, KeyTest
+from rlt_ros.operator.keys import GO_ON, HELP, QUIT, STOP, Keys, key_name
+from rlt_ros.operator.presses import ANSWER_WITHIN, KeyTest, Presses
 from rlt_ros.operator.screens import HelpScreen, KeyTestScreen
 from rlt_ros.operator.style import CSS, paint
 
-ANSWER_WITHIN = 2.0
-"""s to wait for an answer."""
-STOP_AGAIN = 0.1
-"""s between two stops that are sent while the key is held."""
 REFRESH = 0.1
 """s between two looks at the newest status."""
 TILES = ("phase", "mode", "drives", "episode")
@@ -51,13 +46,13 @@ class ConsoleApp(App[None]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
-        self._client, self.keys, self._within, self._clock = client, keys, within, clock
-        self._debounce = Debounce(clock=clock)
+        self._client, self.keys, self._clock = client, keys, clock
+        self._presses = Presses(client, self._say, within, clock)
         self._opened = clock()
         self._log: deque[view.Line] = deque(maxlen=4)
         self._parts: dict[str, Static] = {}
         self._shown: dict[str, list[view.Line]] = {}
-        self._stopped, self._leaving = float("-inf"), False
+        self._leaving = False
         self._loop_here: asyncio.AbstractEventLoop | None = None
         self.test = KeyTest(keys) if tests_keys else None
 
@@ -143,7 +138,7 @@ class ConsoleApp(App[None]):
         key = key_name(event.key, event.character)
         action = self.keys.action(key)
         if action == STOP:
-            self._ask(STOP)
+            self._presses.press(STOP)
         if isinstance(self.screen, KeyTestScreen):
             self._try(key)
         elif isinstance(self.screen, HelpScreen):
@@ -153,7 +148,7 @@ class ConsoleApp(App[None]):
         elif action == QUIT:
             self.exit()
         elif action is not None and action != STOP:
-            self._press(action)
+            self._presses.press(action)
 
     def _try(self, key: str) -> None:
         if key == GO_ON:
@@ -162,31 +157,8 @@ class ConsoleApp(App[None]):
         self.test.press(key)
         self.screen.tell()
 
-    def _press(self, action: str) -> None:
-        if self._debounce.counts(action):
-            self._ask(action)
-            return
-        text = f"{action}: pressed again within {self._debounce.within} s, counted once"
-        if not self._log or self._log[-1][-1][0] != text:
-            self._say(text, "dim")
-
-    def _ask(self, action: str) -> None:
-        # A held key would fill the way; one that is pressed again and again is sent again, answered or not.
-        if action == STOP and self._clock() - self._stopped < STOP_AGAIN:
-            return
-        if action == STOP:
-            self._stopped = self._clock()
-        answer = self._client.press(REQUESTS[action])
-        self.run_worker(self._follow(action, asyncio.wrap_future(answer)), exit_on_error=True)
-
-    async def _follow(self, action: str, answer: asyncio.Future[Answer]) -> None:
-        try:
-            told = await asyncio.wait_for(answer, self._within)
-        except asyncio.TimeoutError:  # noqa: UP041 - not the same in Python 3.10
-            self._say(f"{action}: NO ANSWER within {self._within:g} s", "bad")
-            return
-        self._say(view.answer_text(action, told), "good" if told.accepted else "bad")
-
-    def _say(self, text: str, mood: str) -> None:
-        self._log.append([(time.strftime("%H:%M:%S  "), "dim"), (text, mood)])
-        self.look()
+    def _say(self, action: str, text: str, mood: str) -> None:
+        # A key that is held says the same all the time.
+        if mood != "dim" or not self._log or self._log[-1][-1][0] != text:
+            self._log.append([(time.strftime("%H:%M:%S  "), "dim"), (text, mood)])
+            self.look()

@@ -73,6 +73,7 @@ class AgentConfig:
 
     # Networks and optimisation
     use_z: bool = True  # False: actor and critics see zeros in place of z_rl, an ablation
+    use_reference: bool = True  # False: the actor sees zeros in place of the reference, an ablation; BC keeps it
     hidden: int = 256  # units per hidden layer
     layers: int = 2  # hidden layers of actor and critics
     learning_rate: float = 3e-4  # Adam, actor and critics
@@ -126,6 +127,9 @@ class AgentConfig:
         residual = self.actor_form == "residual"
         _require(self, "residual_limit", 0.0 < self.residual_limit <= 1.0, "in (0, 1]")
         _require(self, "reference_dropout", 0.0 <= self.reference_dropout < 1.0, "in [0, 1)")
+        _require(
+            self, "use_reference", self.use_reference or not residual, "true with a residual actor: it corrects it"
+        )
         shown = self.reference_dropout == 0.0 or not residual
         _require(self, "reference_dropout", shown, "0 with a residual actor: it cannot copy what it is not shown")
         fixed = self.ramp_updates > 0 or self.ramp_after == 0

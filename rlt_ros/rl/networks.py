@@ -22,6 +22,7 @@ class Actor(nn.Module):
     layer starts at zero: it begins as the reference and needs no pre-training.
 
     No layer norm over its concatenated input: that would destroy the scale of the reference that it must pass on.
+    Without `use_reference` zeros stand in its place, whatever is given.
     """
 
     def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator) -> None:
@@ -31,6 +32,7 @@ class Actor(nn.Module):
         sizes = [dims.z + dims.proprio + flat, *[config.hidden] * config.layers, flat]
         self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in pairwise(sizes))
         self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in pairwise(sizes))
+        self._blind = not config.use_reference
         self._limit = config.residual_limit if config.actor_form == "residual" else None
         if self._limit is not None:
             nn.init.zeros_(self.weights[-1])
@@ -38,7 +40,8 @@ class Actor(nn.Module):
 
     def forward(self, state: Tensor, reference: Tensor) -> Tensor:
         """Chunk (B, C, d) for a state (B, S) and the policy's dimensions of a reference (B, C, d)."""
-        h = torch.cat([state, reference.flatten(1)], dim=1)
+        seen = torch.zeros_like(reference) if self._blind else reference
+        h = torch.cat([state, seen.flatten(1)], dim=1)
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             h = nn.functional.linear(h, weight, bias)

@@ -20,7 +20,7 @@ from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyWeights
 
 NETWORKS = ("actor", "ema")
-MAKE = ("chunk", "passthrough", "hidden", "layers", "actor_form")
+MAKE = ("chunk", "passthrough", "hidden", "layers", "actor_form", "use_reference")
 """Settings that say what an actor's weights mean; `residual_limit` is one in the residual form."""
 
 

@@ -26,6 +26,8 @@ class OperatorConfig:
     """Steps of the critical phase after which it is a failure."""
     intervention: float = 0.0
     """Probability per phase that the operator helps if there is no success by `patience`."""
+    help_phases: int = 0
+    """Critical phases from the first on in which the operator may help; 0: all."""
     patience: int = 50
     """Steps of the critical phase before the operator helps."""
     correction: int = 20
@@ -34,6 +36,8 @@ class OperatorConfig:
     def __post_init__(self) -> None:
         if not 0.0 <= self.intervention <= 1.0:
             raise ValueError(f"intervention is {self.intervention}; expected a probability from 0 to 1")
+        if self.help_phases < 0:
+            raise ValueError(f"help_phases is {self.help_phases}; expected 0 or more")
 
 
 class ScriptedOperator:
@@ -46,6 +50,7 @@ class ScriptedOperator:
         self._config = config or OperatorConfig()
         self._rng = np.random.default_rng(seed)
         self._willing = False
+        self._begun = 0
         self._given_back = Mode.VLA
         self._until: int | None = None
 
@@ -66,7 +71,9 @@ class ScriptedOperator:
     def _approach(self, truth: Truth, steps: int) -> list[Request]:
         if -truth.depth >= self._config.begin_height and steps < self._config.begin_after:
             return []
-        self._willing = bool(self._rng.random() < self._config.intervention)
+        self._begun += 1
+        helps = not 0 < self._config.help_phases < self._begun
+        self._willing = bool(self._rng.random() < self._config.intervention) and helps
         self._until = None
         return [Request.BEGIN]
 

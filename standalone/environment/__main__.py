@@ -1,4 +1,4 @@
-"""Builds the environment for a machine without a ROS distribution: python3 standalone/environment [--with-stage1]."""
+"""Builds the environment for a machine without a ROS distribution: python3 standalone/environment [--help]."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def main() -> int:
     """Command line; returns the exit code."""
     parser = argparse.ArgumentParser(prog="environment", description=__doc__)
     parser.add_argument("--with-stage1", action="store_true", help="train the demo's Stage 1 beside the compiler")
+    parser.add_argument("--with-browser", action="store_true", help="as root on Debian: Chromium, for tests")
     arguments = parser.parse_args()
     layout = Layout(Path(__file__).resolve().parents[2])
     # An end from outside ends the commands as well, as Ctrl-C does.
@@ -40,7 +41,7 @@ def main() -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         with alone(layout):
-            Setup(layout).run(arguments.with_stage1)
+            Setup(layout).run(arguments.with_stage1, arguments.with_browser)
     except (CommandError, MendError, MachineError) as error:
         print(f"environment: {error}", file=sys.stderr)
         return 1

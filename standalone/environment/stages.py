@@ -18,7 +18,7 @@ from progress import Display, Stage
 from stamps import Stamps
 
 STAGE1 = ("-m", "rlt_ros.token.stage1_cli", "--preset", "demo")
-BUDGETS = {"packages": 60.0, "interfaces": 85.0, "bytecode": 30.0, "stage1": 240.0}
+BUDGETS = {"packages": 60.0, "interfaces": 85.0, "bytecode": 30.0, "browser": 40.0, "stage1": 240.0}
 """Seconds on two cores, for the estimate where a stage does not report how far it is."""
 _SHOWN = 70
 
@@ -34,8 +34,9 @@ class Setup:
         self._cancelled = Event()
         self._priority: list[str] = []
 
-    def run(self, with_stage1: bool) -> None:
-        """Bring the environment up to date; with_stage1 trains the demo's Stage 1 beside the compiler.
+    def run(self, with_stage1: bool, with_browser: bool) -> None:
+        """Bring the environment up to date; with_stage1 trains the demo's Stage 1 beside the compiler, with_browser
+        installs one for the tests, where this is root on Debian.
 
         Raises CommandError, MachineError or MendError; a failure of one of two stages side by side ends the other.
         """
@@ -44,7 +45,7 @@ class Setup:
             if not self._stamps.done(packages.STAGE, packages.key(self._layout)):
                 self._timed("packages", self._install)
             checkout.join(self._layout)
-            self._side_by_side(with_stage1)
+            self._side_by_side(with_stage1, with_browser)
 
     def _check_machine(self) -> None:
         system.check_platform()
@@ -53,12 +54,14 @@ class Setup:
             self._display.say(f"installing {' '.join(missing)}")
             system.install_packages(missing, self._layout.log("system"))
 
-    def _side_by_side(self, with_stage1: bool) -> None:
+    def _side_by_side(self, with_stage1: bool, with_browser: bool) -> None:
         due: dict[str, Callable[[Stage], None]] = {}
         if not self._stamps.done(interfaces.STAGE, interfaces.key(self._layout)):
             due["interfaces"] = self._compile
         if not self._stamps.done(packages.BYTECODE, packages.key(self._layout)):
             due["bytecode"] = self._compile_bytecode
+        if with_browser and system.browser_is_due():
+            due["browser"] = self._install_browser
         if with_stage1:
             due["stage1"] = self._train
             # The training, which takes longest, keeps a core to itself.
@@ -97,6 +100,9 @@ class Setup:
 
     def _compile_bytecode(self, stage: Stage) -> None:
         packages.compile_bytecode(self._layout, self._stamps, self._priority, self._cancelled)
+
+    def _install_browser(self, stage: Stage) -> None:
+        system.install_packages([system.BROWSER], self._layout.log("browser"))
 
     def _train(self, stage: Stage) -> None:
         def show(line: str) -> None:

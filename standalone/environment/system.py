@@ -23,6 +23,10 @@ LIBRARIES = ("libegl1", "libegl-mesa0", "libgl1", "libgl1-mesa-dri", "libopengl0
 """Debian packages of OpenGL in software: MuJoCo renders the cameras through EGL."""
 
 
+BROWSER = "chromium"
+"""Program and Debian package: what the tests of the operator's panel open it with."""
+
+
 class MachineError(RuntimeError):
     """The machine cannot hold the environment; says what to do."""
 
@@ -47,6 +51,11 @@ def missing_packages() -> list[str]:
     if shutil.which("dpkg-query") is not None:
         missing += _not_installed(LIBRARIES)
     return missing
+
+
+def browser_is_due() -> bool:
+    """Whether the browser is missing and can be installed here."""
+    return shutil.which(BROWSER) is None and shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
 def install_packages(packages: list[str], log: Path) -> None:

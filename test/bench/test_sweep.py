@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
-import yaml
 
 from bench.sweep.collect import collect
+from bench.sweep.plan import Cell, load_plan
 from bench.sweep.report import BEGIN, END, plot, pooled, put_table, table
 from bench.sweep.run import CELLS, runs
+from rlt_ros.loop.fast import parser
 from rlt_ros.loop.settings import from_arguments, settings
+from rlt_ros.strict import ConfigError
+
+PLANS = [CELLS, *sorted((CELLS.parents[1] / "results").glob("*.yaml"))]
 
 
 def summary(seed: int, successes: int, steps: float) -> dict:
@@ -19,21 +23,40 @@ def summary(seed: int, successes: int, steps: float) -> dict:
     return {"seed": seed, "robot_time_s": 420.0, "wall_time_s": 150.0, "rows": 3, **parts}
 
 
-def test_every_cell_is_made_of_settings_that_exist():
-    table = yaml.safe_load(CELLS.read_text())
-    assert {"default", "residual", "utd_1", "chunk_5", "full_windows"} <= set(table)
-    for cell in table.values():
-        arguments = from_arguments(f"{name}={yaml.safe_dump(value).splitlines()[0]}" for name, value in cell.items())
-        settings([arguments], {})
+@pytest.mark.parametrize("path", PLANS, ids=lambda path: path.stem)
+def test_every_cell_is_made_of_options_and_settings_that_exist(path):
+    plan = load_plan(path)
+    assert plan.cells
+    for cell in plan.cells.values():
+        args = parser().parse_args(cell.arguments(plan.options))
+        assert args.no_base is bool(cell.set) and args.minutes > 0
+        settings([from_arguments(args.set)], {})
+
+
+def test_a_cell_s_own_options_come_before_those_of_all():
+    cell = Cell({"utd": 1}, {"minutes": 19, "moments": [7, 19], "exact": False})
+    words = ["--minutes", "19", "--expert", "--moments", "7,19", "--no-base", "--set=utd=1"]
+    assert cell.arguments({"minutes": 7, "expert": True}) == words
+
+
+def test_a_plan_that_makes_no_sense_is_refused(tmp_path):
+    path = tmp_path / "plan.yaml"
+    path.write_text("cells: {a: {settings: {utd: 1}}}")
+    with pytest.raises(ConfigError, match=r"cells.a: unknown key 'settings'; known are set, options"):
+        load_plan(path)
+    with pytest.raises(ConfigError, match="unknown cell 'defualt'; known are default"):
+        load_plan(CELLS).chosen(["defualt"])
 
 
 def test_runs_go_seed_by_seed_and_finished_ones_are_known(tmp_path):
-    found = runs(tmp_path, {"a": {}, "b": {"utd": 1}}, [1, 2])
+    found = runs(tmp_path, {"a": Cell(), "b": Cell({"utd": 1})}, [1, 2], {"minutes": 7})
     assert [(run.cell, run.seed) for run in found] == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert not any(run.finished for run in found)
     found[2].directory.mkdir(parents=True)
     (found[2].directory / "summary.json").write_text("{}")
     assert [run.finished for run in found] == [False, False, True, False]
+    place = ["--seed", "2", "--run-dir", str(tmp_path / "b" / "seed2")]
+    assert found[3].command[2:] == ["rlt_ros", "fast", "--minutes", "7", "--no-base", "--set=utd=1", *place]
 
 
 def test_summaries_become_a_table_and_a_plot(tmp_path):

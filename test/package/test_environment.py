@@ -165,6 +165,18 @@ def test_missing_packages_need_root(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         system.install_packages(["cmake", "libegl1"], tmp_path / "x.log")
 
 
+@pytest.mark.parametrize(
+    ("there", "user", "due"),
+    [({"apt-get"}, 0, True), ({"apt-get", "chromium"}, 0, False), ({"apt-get"}, 1000, False), (set(), 0, False)],
+)
+def test_the_browser_is_installed_where_that_is_possible(
+    monkeypatch: pytest.MonkeyPatch, there: set[str], user: int, due: bool
+) -> None:
+    monkeypatch.setattr(system.os, "geteuid", lambda: user)
+    monkeypatch.setattr(system.shutil, "which", lambda name: name if name in there else None)
+    assert system.browser_is_due() == due
+
+
 def test_another_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system, "PYTHON", (3, 99))
     with pytest.raises(system.MachineError, match=r"Python 3\.99 is needed, this is 3\."):
