@@ -172,8 +172,9 @@ def correct(scene: Scene, listener: Listener) -> None:
     steps = scene.steps[since:]
     human = [step for step in steps if step.driver == step.HUMAN]
     first, last = human[0], human[-1]
-    between = [Driver(s.driver) for s in steps if first.observation_id <= s.observation_id <= last.observation_id]
-    assert set(between) == {Driver.HUMAN}
+    between = [s for s in steps if first.observation_id <= s.observation_id <= last.observation_id and s not in human]
+    # On a busy machine an input may come too late: a hold, never the policy.
+    assert {(Driver(s.driver), s.reason.partition(":")[0]) for s in between} <= {(Driver.HOLD, "human")}
     for step in driven:
         assert step.action[:6].tolist() == pytest.approx([0, 0, 1.0, 0, 0, 0], abs=1e-6)
     assert all(step.phase_id == 1 for step in human)
