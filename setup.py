@@ -21,7 +21,7 @@ setup(
     maintainer_email=MANIFEST.find("maintainer").get("email"),
     python_requires=">=3.10",
     packages=find_packages(include=["rlt_ros", "rlt_ros.*"]),
-    package_data={"rlt_ros": ["**/*.yaml", "operator/panel/static/*"]},
+    package_data={"rlt_ros": ["**/*.yaml", "report/*.html", "operator/panel/static/*"]},
     install_requires=["numpy", "PyYAML", "scipy"],
     extras_require={
         "learn": ["torch", "safetensors", "tensorboard"],
@@ -31,12 +31,14 @@ setup(
         "data": ["pyarrow", "av"],
         "bags": ["pyarrow", "av", "rosbags"],
         "plots": ["matplotlib"],
+        "report": ["matplotlib", "jinja2", "safetensors"],
         # 1.6 is LeRobot's lower bound too.
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         "remote": ["msgpack>=1.0", "websockets>=15"],
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
         "vision": ["opencv-python-headless<5"],
         "gpus": ["accelerate"],
+        "viewer": ["rerun-sdk>=0.41,<0.42"],
         "console": ["textual>=8,<9"],
         # evdev reads the kernel's input devices; Linux only.
         "devices": ["evdev>=1.6"],

@@ -16,7 +16,9 @@ COMMANDS = {
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
     "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
     "bag-to-lerobot": ("rlt_ros.data.bags.cli:main", "a recorded run becomes a LeRobot dataset"),
+    "bag-report": ("rlt_ros.data.bags.report_cli:main", "what is in a bag: phases, who drove, gaps, losses, latencies"),
     "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
+    "report": ("rlt_ros.report.cli:main", "what a run did, or several side by side, as one page"),
     "check-dataset": ("rlt_ros.data.check.cli:main", "whether a LeRobot dataset is fit for Stage 1"),
     "norm-stats": ("rlt_ros.data.lerobot.norm_stats_cli:main", "normalisation statistics of LeRobot datasets"),
 }

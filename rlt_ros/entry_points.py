@@ -18,6 +18,8 @@ ENTRY_POINTS = {
     "sim": "rlt_ros.nodes.sim:main",
     "collector": "rlt_ros.nodes.collector:main",
     "collect_teleop": "rlt_ros.nodes.collect_teleop:main",
+    "markers": "rlt_ros.nodes.markers:main",
+    "viewer": "rlt_ros.nodes.viewer:main",
     "referee": "rlt_ros.nodes.referee:main",
     "deploy_teleop": "rlt_ros.nodes.deploy_teleop:main",
     "console": "rlt_ros.nodes.console:main",

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-KEPT = ("base", "base_with_noise", "final", "final_with_noise", "robot_time_s", "wall_time_s")
+KEPT = (
+    "base", "base_with_noise", "final", "final_with_noise", "expert", "dither", "moments",
+    "robot_time_s", "wall_time_s",
+)  # fmt: skip
 
 
 def collect(out: Path) -> dict[str, dict[str, Any]]:

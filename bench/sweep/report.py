@@ -17,7 +17,7 @@ from typing import Any
 
 from rlt_ros.loop.report import success_interval
 
-BEGIN, END = "<!-- sweep -->", "<!-- /sweep -->"
+NAME = "sweep"
 HEADER = f"| cell | seeds | deterministic | lowest seed | steps | with noise | lowest seed | steps |\n{8 * '|---'}|"
 
 
@@ -94,13 +94,14 @@ def _label(part: str, height: int) -> str:
     return names[part] if height == 0 else "_nolegend_"
 
 
-def put_table(path: Path, text: str) -> None:
-    """Replace what stands between the markers. Raises ValueError without them."""
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, marker, after = rest.partition(END)
+def put_between(path: Path, name: str, text: str) -> None:
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->`. Raises ValueError without these markers."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, _, rest = path.read_text().partition(begin)
+    _, marker, after = rest.partition(end)
     if not marker:
-        raise ValueError(f"{path}: no {BEGIN} followed by {END}")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+        raise ValueError(f"{path}: no {begin} followed by {end}")
+    path.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -113,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = json.loads(args.data.read_text())
     print(table(data))
     if args.table:
-        put_table(args.table, table(data))
+        put_between(args.table, NAME, table(data))
     if args.plot:
         plot(data, args.plot)
     return 0

@@ -18,3 +18,8 @@ def square(rgb: np.ndarray, size: int) -> np.ndarray:
     top, left = (height - side) // 2, (width - side) // 2
     crop = rgb[top : top + side, left : left + side]
     return crop if side == size else cv2.resize(crop, (size, size), interpolation=cv2.INTER_AREA)
+
+
+def png(rgb: np.ndarray) -> bytes:
+    """PNG of a picture uint8 (h, w, 3)."""
+    return cv2.imencode(".png", cv2.cvtColor(rgb, cv2.COLOR_RGB2BGR))[1].tobytes()

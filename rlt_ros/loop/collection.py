@@ -68,10 +68,11 @@ class CollectionSession:
             )
         return self._plan
 
-    def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> None:
-        """The episode planned last was labelled."""
+    def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> bool:
+        """The episode planned last was labelled; all count."""
         self._plan = None
         self._labels.append(label)
+        return True
 
     @property
     def progress(self) -> Progress:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rlt_ros.loop.episode_log import EpisodeResult
 from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.loop.requests import Answer, Request
@@ -18,10 +20,14 @@ from rlt_ros.types import EpisodeEvent, ExecutedStep, Mode, Phase, PolicyMode
 
 @dataclass(frozen=True)
 class Word:
-    """The operator's word for an observation, and the critical phases that ended with it."""
+    """The operator's word for an observation, and the critical phases that ended with it.
+
+    results: of the episodes whose phases they were, in the same order.
+    """
 
     mode: PolicyMode
     events: list[EpisodeEvent]
+    results: list[EpisodeResult]
 
 
 class Conductor:
@@ -35,9 +41,11 @@ class Conductor:
         self._executed: ExecutedStep | None = None
         self._phase_id = 0
         self._phase_steps = 0
+        self._drivers: Counter[str] = Counter()
         self._episode_steps = 0
         self._robot_steps = 0
         self._finished = False
+        self._plan: EpisodePlan | None = None
         self._plan_next()
 
     @property
@@ -108,7 +116,10 @@ class Conductor:
         self._episode_steps = 0 if step.reset_done else self._episode_steps + 1
         if step.phase_id and step.phase_id != self._phase_id:
             self._phase_id, self._phase_steps = step.phase_id, 0
+            self._drivers.clear()
         self._phase_steps += bool(step.phase_id)
+        if step.phase_id:
+            self._drivers[step.driver.name] += 1
         if needed_by(step.reason) and self.machine.phase is Phase.CRITICAL:
             # Truncated: what the policy did is not what ended it. Steps that the arm did not follow teach nothing.
             self.machine.request(Request.DISCARD if stood_still(step.reason) else Request.ABORT)
@@ -117,18 +128,22 @@ class Conductor:
         """The word for an observation, after every step before it was added; the same mode again for a repeated one."""
         mode = self.machine.observe(observation_id, stamp, episode, self._executed)
         events = self.machine.events()
-        for event in events:
-            self.session.ended(event.label, self._steps_of(event), self._episode_steps, self.machine.intervened)
-            self._plan_next()
-        return Word(mode, events)
+        return Word(mode, events, [self._ended(event) for event in events])
+
+    def _ended(self, event: EpisodeEvent) -> EpisodeResult:
+        plan, steps, helped = self._plan, self._steps_of(event), self.machine.intervened
+        counted = self.session.ended(event.label, steps, self._episode_steps, helped)
+        drivers = dict(self._drivers) if event.phase_id == self._phase_id else {}
+        self._plan_next()
+        return EpisodeResult.of(event, plan, steps, self._episode_steps, drivers, helped, counted)
 
     def _steps_of(self, event: EpisodeEvent) -> int:
         return self._phase_steps if event.phase_id == self._phase_id else 0
 
     def _plan_next(self) -> None:
-        plan = self.session.next_episode()
-        self._finished = plan is None
-        self.machine.plan(self._placed(plan))
+        self._plan = self.session.next_episode()
+        self._finished = self._plan is None
+        self.machine.plan(self._placed(self._plan))
 
     def _placed(self, plan: EpisodePlan | None) -> EpisodePlan | None:
         if plan is None or self.starts is None:

@@ -10,6 +10,7 @@ from typing import Any
 from rlt_ros.data.images import square
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.config import LoopConfig
+from rlt_ros.loop.episode_log import EpisodeResult
 from rlt_ros.loop.executor import ChunkExecutor, StepResult
 from rlt_ros.loop.human import HumanCommand
 from rlt_ros.loop.outbox import Outbox
@@ -50,13 +51,14 @@ class Hooks:
 
     rows: new rows, before anything is learned from them. training: a slice of the updates that the robot waits for was
     made. weights: a new version, before it drives. episode: a labelled phase is learned from (`background` training:
-    handed over), before the reset that follows it.
+    handed over), before the reset that follows it. picture: an observation was taken with its pictures.
     """
 
     rows: Callable[[list[Transition]], None] = lambda rows: None
     training: Callable[[InProcess], None] = lambda loop: None
     weights: Callable[[PolicyWeights], None] = lambda weights: None
     episode: Callable[[InProcess], None] = lambda loop: None
+    picture: Callable[[Observation], None] = lambda observation: None
 
 
 class InProcess:
@@ -90,6 +92,7 @@ class InProcess:
         self.trainer = Trainer(parts.learner, background, on_slice=self._on_slice, on_spent=self._on_spent)
         self._background, self._batch, self._learned = background, batch, False
         self.interrupted = False
+        self.result: EpisodeResult | None = None  # of the episode that ended last
         self._period = round(1e9 / parts.robot.control_rate)
         self._observations: dict[int, Observation] = {}
         self._id = self._episode = self._step = 0
@@ -138,7 +141,7 @@ class InProcess:
         self._press(truth)
         word = self.conductor.observe(self._id, stamp, self._episode)
         self.windows.mode(word.mode)
-        for event in word.events:
+        for event, self.result in zip(word.events, word.results):
             if self.windows.sees_end(event):
                 self._keep(stamp, state)
             self._close(event)
@@ -221,6 +224,7 @@ class InProcess:
             proprio = proprioception(state, parts.robot.reference, twist)
             observation = Observation(self._id, stamp, self._episode, self._step, images, proprio)
             self._observations[self._id] = observation
+            self._hooks.picture(observation)
         return self._observations[self._id]
 
     def _features(self, observations: list[Observation]) -> list[Features]:

@@ -16,7 +16,7 @@ from rlt_ros.loop.record import Record
 from rlt_ros.loop.report import status_line
 from rlt_ros.loop.session import EVALUATIONS, EXPERT, FINAL
 from rlt_ros.loop.settings import Settings
-from rlt_ros.types import PolicyWeights, Transition
+from rlt_ros.types import Observation, Phase, PolicyWeights, Transition
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Practice:
         self._moments: list[dict[str, Any]] = []
         self._waiting = sorted(wishes.moments)
         self._pace = Pace(settings.session.control_rate)
-        hooks = Hooks(self._on_rows, self._report, self._on_weights, self._on_episode)
+        hooks = Hooks(self._on_rows, self._report, self._on_weights, self._on_episode, self._on_picture)
         self._loop = InProcess(
             parts,
             settings.session,
@@ -95,7 +95,14 @@ class Practice:
         if self._record is not None:
             self._record.weights(weights)
 
+    def _on_picture(self, observation: Observation) -> None:
+        conductor = self._loop.conductor
+        if self._record is not None and conductor.machine.phase is Phase.CRITICAL:
+            self._record.log.seen(conductor.steps_in_phase, observation)
+
     def _on_episode(self, loop: InProcess) -> None:
+        if self._record is not None:
+            self._record.log.ended(loop.result)
         if self._record is not None and not loop.conductor.evaluating:
             self._record.episode()
         self._report(loop)

@@ -6,6 +6,8 @@ import logging
 from pathlib import Path
 
 from rlt_ros.loop.config import RecordConfig
+from rlt_ros.loop.processes import Life
+from rlt_ros.loop.run_log import RunLog
 from rlt_ros.rl.checkpoint import CheckpointError, Saver
 from rlt_ros.rl.journal import Journal
 from rlt_ros.rl.learner import Learner
@@ -29,9 +31,10 @@ def is_used(run_dir: Path) -> bool:
 
 
 class Record:
-    """Journal of the rows, numbered checkpoints, TensorBoard and the newest policy in a new run directory.
+    """Journal of the rows, numbered checkpoints, TensorBoard, the newest policy, episodes and their pictures in a new
+    run directory.
 
-    Raises FileExistsError as `refuse_used` does.
+    log: takes episodes and observations. Raises FileExistsError as `refuse_used` does.
     """
 
     def __init__(self, run_dir: Path, learner: Learner, config: RecordConfig | None = None) -> None:
@@ -42,6 +45,8 @@ class Record:
         self._journal = Journal(run_dir / "transitions")
         self._metrics = Metrics(run_dir / "tensorboard", run_dir / "metrics.jsonl")
         self._saver = Saver(run_dir / "checkpoints", learner, config.save_every, config.keep)
+        self.log = RunLog(run_dir, _log.warning, lambda observation: observation.images)
+        self._life = Life(run_dir, "fast", {})
 
     def rows(self, rows: list[Transition]) -> None:
         """Bring rows to the disk, before anything is learned from them."""
@@ -64,13 +69,17 @@ class Record:
         """The last checkpoint, and everything closed. Raises CheckpointError if it cannot be written."""
         self.episode()
         self._saver.save()
-        self._journal.close()
-        self._metrics.close()
+        self._close("done")
 
     def abandon(self) -> None:
         """Close without another checkpoint: what is in the networks must not be used."""
+        self._close("ended early; its last lines say why")
+
+    def _close(self, how: str) -> None:
         self._journal.close()
         self._metrics.close()
+        self.log.close()
+        self._life.ended(how)
 
     def _save_if_it_can(self) -> None:
         try:

@@ -127,8 +127,8 @@ class Session:
                 self._recent.clear()
         return self._plan
 
-    def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> None:
-        """Result of the episode planned last.
+    def ended(self, label: Label, steps: int, robot_steps: int, intervened: bool = False) -> bool:
+        """Result of the episode planned last; whether it counts.
 
         steps: executed in the critical phase. robot_steps: in the whole episode, counted as practice time. An
         evaluation episode that was discarded, aborted or helped by a person is not counted and runs again.
@@ -144,10 +144,11 @@ class Session:
         helped = intervened and plan.policy is not Mode.HUMAN
         if not labelled or (plan.evaluation and helped):
             score.invalid += 1
-            return
+            return False
         success = label is Label.SUCCESS
         score.add(success, steps if success else self.config.time_limit)
         self._recent.append(success)
+        return True
 
     def state(self) -> dict[str, Any]:
         """What `take_up` needs, JSON-ready. The episode under way is not in it."""

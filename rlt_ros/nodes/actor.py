@@ -27,7 +27,7 @@ from rlt_ros.nodes.convert import (
     transition_to_message,
     weights_from_message,
 )
-from rlt_ros.nodes.diagnostics import OK, Diagnostics
+from rlt_ros.nodes.diagnostics import OK, WARN, Diagnostics, Reports
 from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -80,7 +80,7 @@ class ActorNode(ManagedNode):
         if self._policy_file:
             self._drive_by(Path(self._policy_file))
         LinkWatch(self, self._contract, expected=("features",) if self._policy_file else ("features", "learner"))
-        self._diagnostics = Diagnostics(self)
+        Reports(self, tell=self._diagnose)
         self.every(1.0, self._on_second)
 
     def _listen_all(self) -> None:
@@ -223,15 +223,20 @@ class ActorNode(ManagedNode):
             self._decide()
         self._send(self._outbox.unacknowledged(time.monotonic(), self._resend_after))
         self._report()
-        self._diagnose()
 
-    def _diagnose(self) -> None:
-        self._diagnostics.set("scheduling", OK, self.priority)
+    def _diagnose(self, say: Diagnostics) -> None:
         if not self.lockstep:
             lead, latency = self._decisions.lead, self._decisions.latency
             text = f"decided {lead} control steps before the running chunk ends"
-            self._diagnostics.set("decisions", OK, text, lead=lead, latency="unknown" if latency is None else latency)
-        self._diagnostics.publish()
+            say.set("decisions", OK, text, lead=lead, latency="unknown" if latency is None else latency)
+        box, windows = self._outbox, self._windows
+        full = f"{box.pending} rows wait for the learner, no more fit: no critical phase begins" if box.full else ""
+        counts = {"published": box.published, "acknowledged": box.acknowledged, "resent": box.resent}
+        say.say("rows", full, "ok", WARN, waiting=box.pending, dropped=windows.dropped, **counts)
+        age = time.monotonic() - self._weights_came if self._versions_applied else None
+        gate = "open" if self._gate_open else "closed: the VLA drives"
+        shown = "none yet" if age is None else f"{age:.1f} s"
+        say.set("weights", OK, f"gate {gate}", version=self._version, age=shown)
 
     def _report(self) -> None:
         outbox, now = self._outbox, time.monotonic()

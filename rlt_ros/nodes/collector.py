@@ -18,6 +18,7 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes.collect_status import status_to_message
 from rlt_ros.nodes.convert import event_from_message, header, mode_from_message, stamp_of, step_from_message
 from rlt_ros.nodes.convert_robot import image_from_message, observation_from_message
+from rlt_ros.nodes.diagnostics import Reports
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.robot.config import load_robot
@@ -51,6 +52,7 @@ class CollectorNode(BaseNode):
         self._status = self.create_publisher(DiagnosticStatus, "collector_status", qos.LATCHED)
         self._diagnostics = self.create_publisher(DiagnosticArray, "/diagnostics", qos.STATS)
         self._connect()
+        Reports(self, self._robot.name)
 
     def _connect(self) -> None:
         self.listen_live(msg.Observation, "observation", self._on_observation, qos.STEP)

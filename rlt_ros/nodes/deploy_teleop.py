@@ -64,6 +64,7 @@ class DeployTeleopNode(TeleopNode):
         names = declare(self, "evaluations", ("final",), help_text)
         self.listen_to_statistics()
         self._finale = Table(self)
+        self.run_dir = self._finale.run_dir
         session = Session(config, _open, chosen_evaluations(names))
         return Conductor(PhaseMachine(_open), session)
 
@@ -73,6 +74,7 @@ class DeployTeleopNode(TeleopNode):
     def close(self) -> None:
         if not self.conductor.finished:
             self._finale.tell(interrupted=True)
+        super().close()
 
 
 def _open() -> tuple[bool, str]:

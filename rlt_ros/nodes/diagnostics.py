@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header
+
+if TYPE_CHECKING:
+    from rlt_ros.nodes.runtime import BaseNode
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 ROBOT_MODE = "robot mode"
@@ -58,3 +64,27 @@ class Diagnostics:
         if statuses:
             stamp = self._node.get_clock().now().nanoseconds
             self._publisher.publish(DiagnosticArray(header=header(stamp), status=statuses))
+
+
+class Reports:
+    """What a node says each second: how it is scheduled, what it hears, and what `tell` adds of its own."""
+
+    def __init__(
+        self, node: BaseNode, hardware_id: str = "", tell: Callable[[Diagnostics], None] = lambda say: None
+    ) -> None:
+        self._node, self._tell = node, tell
+        self._say = Diagnostics(node, hardware_id)
+        node.every(1.0, self._on_second)
+
+    def _on_second(self) -> None:
+        tell_basics(self._node, self._say)
+        self._tell(self._say)
+        self._say.publish()
+
+
+def tell_basics(node: BaseNode, say: Diagnostics) -> None:
+    """Parts that every node has: `scheduling`, and `topics` with a warning where a message was just refused."""
+    say.set("scheduling", OK, node.priority)
+    heard = node.traffic.look()
+    refused = ", ".join(topic for topic, each in heard.items() if each.refused)
+    say.say("topics", f"refused messages of {refused}" if refused else "", f"{len(heard)} heard", WARN, **heard)

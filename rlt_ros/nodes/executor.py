@@ -22,7 +22,7 @@ from rlt_ros.nodes.convert import (
     vector,
 )
 from rlt_ros.nodes.convert_robot import Part, robot_state
-from rlt_ros.nodes.diagnostics import OK, ROBOT_MODE, Diagnostics
+from rlt_ros.nodes.diagnostics import OK, ROBOT_MODE, Diagnostics, tell_basics
 from rlt_ros.nodes.gripper_client import GripperClient
 from rlt_ros.nodes.live import Live, LiveConfig
 from rlt_ros.nodes.parameters import declare, declare_dataclass
@@ -209,7 +209,7 @@ class ExecutorNode(ManagedNode):
             self._live.tick()
 
     def _on_second(self) -> None:
-        self._diagnostics.set("scheduling", OK, self.priority)
+        tell_basics(self, self._diagnostics)
         missing = ", ".join(self._commands.missing())
         self._diagnostics.say("command back-end", missing, f"{self._robot.command.backend} on {self._commands.topic}")
         refused = {f"refused_{topic}": count for topic, count in self.refused.items()}

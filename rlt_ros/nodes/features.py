@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections import OrderedDict
 
@@ -11,7 +12,7 @@ from rlt_ros.loop.passes import PassQueue
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import features_to_message
 from rlt_ros.nodes.convert_robot import observation_from_message
-from rlt_ros.nodes.diagnostics import OK, Diagnostics
+from rlt_ros.nodes.diagnostics import Diagnostics, Reports
 from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
@@ -43,6 +44,7 @@ class FeaturesNode(ManagedNode):
         self._published: OrderedDict[int, msg.Features] = OrderedDict()
         self._condition = threading.Condition()
         self._worker: threading.Thread | None = None
+        self._failure, self._took = "", None
 
     def setup(self) -> None:
         from rlt_ros.token.checkpoint import load_stage1
@@ -60,9 +62,12 @@ class FeaturesNode(ManagedNode):
         self._publisher = self.create_publisher(msg.Features, "features", with_lease(qos.STEP))
         self.listen(msg.Observation, "observation", self._on_observation, qos.STEP)
         self.listen(msg.FeaturesRequest, "features_request", self._on_request, qos.STEP)
-        diagnostics = Diagnostics(self)
-        diagnostics.set("scheduling", OK, self.priority)
-        self.every(1.0, diagnostics.publish)
+        Reports(self, tell=self._diagnose)
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        waiting, took = len(self._queue), self._took
+        last = "none yet" if took is None else f"{1e3 * took:.1f} ms"
+        say.say("passes", self._failure, last_pass=last, waiting=waiting, kept=len(self._published))
 
     def start(self) -> None:
         self._worker = threading.Thread(target=self._work, name="passes", daemon=True)
@@ -107,6 +112,7 @@ class FeaturesNode(ManagedNode):
                 self._pass(batch)
 
     def _pass(self, batch: list[Observation]) -> None:
+        began = time.monotonic()
         try:
             results = self._extractor.features(batch)
         except ValueError as error:
@@ -114,13 +120,15 @@ class FeaturesNode(ManagedNode):
             self.get_logger().error(f"observation {batch[0].id}: {error}", throttle_duration_sec=1.0)
         except VLAUnavailable as error:
             # Without features there is no chunk, and the arm holds.
-            self.get_logger().error(f"no features: {error}", throttle_duration_sec=1.0)
+            self._failure = f"no features: {error}"
+            self.get_logger().error(self._failure, throttle_duration_sec=1.0)
             self._try_later(batch)
         except Exception:
             # A dead worker in a living node would be an arm that holds for ever without a word.
             self.get_logger().fatal(traceback.format_exc())
             self.finish(1)
         else:
+            self._failure, self._took = "", time.monotonic() - began
             with self._condition:
                 for features in results:
                     self._publish(features)

@@ -11,14 +11,17 @@ from typing import Any
 from rlt_ros import msg, srv
 from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.config import RecordConfig
+from rlt_ros.loop.processes import Life
 from rlt_ros.nodes.convert import ack_to_message, learner_stats, transition_from_message, weights_to_message
-from rlt_ros.nodes.diagnostics import OK, Diagnostics
+from rlt_ros.nodes.diagnostics import OK, WARN, Diagnostics, Reports
 from rlt_ros.nodes.link import HOST, LinkAnswer
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.robot_end import RobotEnd, robots
+from rlt_ros.nodes.run_log import how_it_ended, life_of
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.rl.alarms import AlarmLimits, AlarmNews
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.stats import LearnerStats
 from rlt_ros.rl.trainer import EXIT_CODE, Trainer, TrainingFailed
 from rlt_ros.types import PolicyWeights, TransitionAck, robot_of
 
@@ -57,6 +60,8 @@ class LearnerNode(ManagedNode):
         self._weights: PolicyWeights | None = None
         self._weights_at = 0.0
         self._row_at = 0.0
+        self._life: Life | None = None
+        self._newest_stats: LearnerStats | None = None
 
     # lifecycle
 
@@ -91,6 +96,7 @@ class LearnerNode(ManagedNode):
         self._metrics = Metrics(self._run_dir / "tensorboard", lines, warn, self._learner.progress.phases)
         self._connect()
         self._take_up_weights()
+        self._life = life_of(self, self._run_dir)
         self.get_logger().info(f"{self._learner.rows} rows taken up, checkpoint {found or 'none'}")
 
     def _start_from_weights(self, checkpoint: Path | None) -> None:
@@ -107,9 +113,7 @@ class LearnerNode(ManagedNode):
         LinkAnswer(self, self._robots, self._learner.contract)
         self.every(0.02, self._on_tick)
         self.every(1.0, self._on_second)
-        diagnostics = Diagnostics(self)
-        diagnostics.set("scheduling", OK, self.priority)
-        self.every(1.0, diagnostics.publish)
+        Reports(self, tell=self._diagnose)
 
     def _take_up_weights(self) -> None:
         from rlt_ros.rl.weights import read_policy_file
@@ -132,6 +136,11 @@ class LearnerNode(ManagedNode):
         self._receipts()
         self._save()
         self._metrics.close()
+
+    def close(self) -> None:
+        super().close()
+        if self._life is not None:
+            self._life.ended(how_it_ended(self.exit_code))
 
     def _now(self) -> int:
         return self.get_clock().now().nanoseconds
@@ -227,7 +236,7 @@ class LearnerNode(ManagedNode):
     # reports and requests
 
     def _on_second(self) -> None:
-        stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
+        stats = self._newest_stats = self._learner.stats(self._inbox.duplicates, self._inbox.refused)
         message = learner_stats(stats, self._now(), self._inbox.newest)
         for end in self._robot_ends.values():
             end.report(message)
@@ -237,6 +246,20 @@ class LearnerNode(ManagedNode):
         self._publish_acks(self._acked.values())
         if self._trainer is not None and self._left_open():
             self._trainer.wake()
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        stats = self._newest_stats
+        if stats is None:
+            return
+        rows = {"in_replay": stats.rows, "received": stats.rows_received, "refused": stats.refused}
+        age = f"{stats.seconds_since_row:.1f} s"
+        say.set("rows", OK, "safe on disk", duplicates=stats.duplicates, since_last=age, **rows)
+        forgone = "updates were forgone: the learner is too slow" if stats.updates_forgone else ""
+        made = {"critic": stats.critic_updates, "actor": stats.actor_updates, "forgone": stats.updates_forgone}
+        rate = f"{stats.updates_per_second:.0f}"
+        say.say("budget", forgone, "keeps up", WARN, owed=stats.update_debt, per_second=rate, **made)
+        say.set("gate", OK, "open" if stats.gate_open else stats.gate_reason, weights_version=stats.weights_version)
+        say.say("alarms", stats.alarms, "none", WARN)
 
     def _tell_alarms(self) -> None:
         raised, cleared = self._alarm_news.since(self._learner.alarms)

@@ -14,6 +14,7 @@ from rlt_ros.loop.synchroniser import LatestSynchroniser, Stale, StampSynchronis
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import stamp_of, step_from_message
 from rlt_ros.nodes.convert_robot import Part, image_from_message, observation_to_message, robot_state
+from rlt_ros.nodes.diagnostics import Diagnostics, Reports
 from rlt_ros.nodes.frames import StaticFrames, camera_mounts
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.robot_listener import RobotListener
@@ -48,7 +49,9 @@ class ObservationNode(BaseNode):
         self._settled = False
         self._settling = self.every(SETTLING_TIME, self._on_settled)
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.EXECUTED)
+        self._why_none = ""
         self._connect()
+        Reports(self, self._robot.name, self._diagnose)
 
     def _connect(self) -> None:
         self._robot_topics = RobotListener(self, self._robot, self._on_robot, report=False)
@@ -93,7 +96,8 @@ class ObservationNode(BaseNode):
         except Stale as error:
             absent = self._robot_topics.absent()
             silent = f"; nobody publishes {', '.join(absent)}" if absent else ""
-            self.get_logger().warning(f"no observation: {error}{silent}", throttle_duration_sec=2.0)
+            self._why_none = f"no observation: {error}{silent}"
+            self.get_logger().warning(self._why_none, throttle_duration_sec=2.0)
             return
         self._waiting = complete
         self._emit_when_counted()
@@ -117,9 +121,15 @@ class ObservationNode(BaseNode):
         try:
             self._last = self._build(complete)
         except ValueError as error:
-            self.get_logger().error(f"no observation: {error}", throttle_duration_sec=1.0)
+            self._why_none = f"no observation: {error}"
+            self.get_logger().error(self._why_none, throttle_duration_sec=1.0)
             return
+        self._why_none = ""
         self._publish(self._last)
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        number = self._last.id if self._last is not None else 0
+        say.say("observations", self._why_none, newest=number)
 
     def _answered(self) -> bool:
         done = self._count.executed

@@ -16,7 +16,7 @@ from rlt_ros.loop.heard import keep_newest
 from rlt_ros.loop.requests import Answer
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import mode_from_message, stamp_of
-from rlt_ros.nodes.diagnostics import OK, REFEREE, WARN, Diagnostics
+from rlt_ros.nodes.diagnostics import OK, REFEREE, WARN, Diagnostics, tell_basics
 from rlt_ros.nodes.operator_client import Asker
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
@@ -124,6 +124,7 @@ class RefereeNode(BaseNode):
         self._diagnostics.set(REFEREE, OK, soon)
 
     def _on_second(self) -> None:
+        tell_basics(self, self._diagnostics)
         self._diagnostics.publish()
 
 

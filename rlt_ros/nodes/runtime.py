@@ -25,6 +25,7 @@ from rlt_ros.nodes.convert import stamp_of
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.priority import set_priority
 from rlt_ros.nodes.shared_memory import remove_half_made
+from rlt_ros.nodes.traffic import Traffic
 
 OUTDATED = 1.0
 """s between a message's stamp and now, in either direction, beyond which it does not belong to this run."""
@@ -37,6 +38,7 @@ class BaseNode(Node):
         super().__init__(name, **kwargs)
         self.exit_code: int | None = None
         self.refused: Counter[str] = Counter()
+        self.traffic = Traffic()
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.robot_namespace = declare(self, "robot_namespace", "", "Namespace of the robot's own topics.")
         self.lockstep = declare(self, "lockstep", False, "Step for step with the simulator instead of in real time.")
@@ -68,10 +70,12 @@ class BaseNode(Node):
 
     def guarded(self, topic: str, handler: Callable[..., None], *arguments: Any) -> None:
         """Call the handler of a topic's message; what it refuses with ValueError is reported and counted."""
+        self.traffic.came(topic)
         try:
             handler(*arguments)
         except ValueError as error:
             self.refused[topic] += 1
+            self.traffic.refused(topic)
             self.get_logger().error(f"{topic}: {error}", throttle_duration_sec=1.0)
 
     def every(self, seconds: float, callback: Callable[[], None]) -> Timer:

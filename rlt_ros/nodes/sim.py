@@ -19,6 +19,7 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes import sim_messages as build
 from rlt_ros.nodes.convert import stamp_of
 from rlt_ros.nodes.convert_robot import pose_to_message
+from rlt_ros.nodes.diagnostics import WARN, Diagnostics, Reports
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.sim_commands import SimCommands
@@ -73,6 +74,7 @@ class SimNode(BaseNode):
         self.listen(msg.ExecutedStep, "executed_step", self._on_executed, qos.STEP)
         self.create_service(srv.ResetRobot, self.robot_topic(robot.topics.reset), self._on_reset)
         self._waiting = self.every(0.1, self._start_when_matched)
+        Reports(self, robot.name, self._diagnose)
 
     @property
     def stamp(self) -> int:
@@ -126,6 +128,11 @@ class SimNode(BaseNode):
         told = {"stalls": int(self._stalls), "robot_time": float(self.robot_time), "late": float(self._late)}
         target = pose_to_message(self._heard)
         return build.truth(self._world, stamp, target=target, faults=self._faults.robot.names, **told)
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        faults = ", ".join(self._faults.robot.names)
+        counts = {"steps": self._steps, "stalls": self._stalls, "late": f"{self._late:.3f}"}
+        say.say("simulator", f"simulated faults: {faults}" if faults else "", "no fault", WARN, **counts)
 
     # start
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rlt_ros import msg, srv
@@ -15,10 +16,12 @@ from rlt_ros.loop.session_file import SessionFile
 from rlt_ros.loop.starts import StartPoses
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import event_to_message, mode_to_message, stamp_of, step_from_message
+from rlt_ros.nodes.diagnostics import WARN, Diagnostics, Reports
 from rlt_ros.nodes.finale import Finale
 from rlt_ros.nodes.link import HOST
 from rlt_ros.nodes.operator_status import StatusPublisher
 from rlt_ros.nodes.parameters import declare, declare_dataclass
+from rlt_ros.nodes.run_log import RunLogTap
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
 from rlt_ros.operator.board import StatusBoard
@@ -47,6 +50,7 @@ class TeleopNode(BaseNode):
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
         self._kept: SessionFile | None = None
+        self.run_dir = Path()
         self.actor: msg.ActorStats | None = None
         self.learner: msg.LearnerStats | None = None
         self.links: dict[str, msg.LinkStats] = {}
@@ -55,13 +59,16 @@ class TeleopNode(BaseNode):
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
         self._person = self.make_person() if self._scripted else None
+        self._log = RunLogTap(self, self.run_dir, self.lockstep)
         self._connect()
+        Reports(self, self.robot.name, self._diagnose)
 
     def make_conductor(self) -> Conductor:
         """The session that this node leads."""
         config = declare_dataclass(self, SessionConfig, control_rate=self.control_rate)
         self.listen_to_statistics()
         self._finale = Finale(self)
+        self.run_dir = self._finale.run_dir
         machine, session, starts = PhaseMachine(self._gate), Session(config, self._gate), self.make_starts()
         launch = declare(self, "launch_id", "", "A name of this launch: started again in it, go on in its session.")
         if launch and self._finale.run_dir.name:
@@ -126,12 +133,14 @@ class TeleopNode(BaseNode):
         if self.conductor.starts and len(message.proprio) == len(PROPRIO_NAMES):
             self.conductor.starts.look(message.proprio)
         self._seen = Seen(message.id, stamp_of(message.header), message.episode)
+        self._log.observation(message)
         self.go_on()
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
         step = step_from_message(message)
         self.conductor.add_executed(step)
         self._status.executed(step)
+        self._log.executed(step)
         if self._person is not None:
             self._person.follow(step)
         self.go_on()
@@ -190,6 +199,7 @@ class TeleopNode(BaseNode):
         self._answered = mode_to_message(word.mode)
         self._modes.publish(self._answered)
         self._status.said(word)
+        self._log.said(word)
         if self._person is not None and word.mode.mode is Mode.HUMAN:
             self._person.drive(word.mode)
         self._keep_session()
@@ -203,6 +213,15 @@ class TeleopNode(BaseNode):
             self._kept.write(self.conductor)
         except OSError as error:
             self.get_logger().error(f"the session is not kept: {error}", throttle_duration_sec=10.0)
+
+    def _diagnose(self, say: Diagnostics) -> None:
+        machine, progress = self.conductor.machine, self.conductor.session.progress
+        warnings = "; ".join(self.warnings())
+        text = f"{progress.stage}, {machine.phase.name}, {machine.mode.name} asked for"
+        say.say("session", warnings, text, WARN, episode=progress.episode, robot_steps=self.conductor.robot_steps)
+
+    def close(self) -> None:
+        self._log.close(self.exit_code)
 
     def _counted(self, seen: Seen) -> bool:
         done = self.conductor.executed

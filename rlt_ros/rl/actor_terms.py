@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from rlt_ros.rl import losses
 from rlt_ros.rl.agent import Agent
 from rlt_ros.rl.replay import Batch
 from rlt_ros.tensor import torch
@@ -22,12 +21,12 @@ def actor_terms(agent: Agent, batch: Batch) -> dict[str, float]:
     q_weight, bc_weight = agent.weights
     parameters = {name: p.detach().requires_grad_() for name, p in agent.actor.named_parameters()}
     reference = agent.policy_part(batch.reference)
-    wanted = losses.bc_target(reference, agent.policy_part(batch.action), batch.human)
+    wanted, steps = agent.imitated(batch)
     share = agent.config.reference_dropout
     distance, value = torch.zeros_like(batch.human), torch.zeros(())
     for seen, part in ((reference, 1.0 - share), (torch.zeros_like(reference), share)):
         chunk = torch.func.functional_call(agent.actor, parameters, (batch.state, seen))
-        distance = distance + part * (chunk - wanted).square().sum(dim=2)
+        distance = distance + part * (chunk - wanted).square().sum(dim=2) * (1.0 if steps is None else steps)
         value = value + part * agent.q_of(batch, chunk).mean()
     bc, q = bc_weight * distance.sum(dim=1).mean(), q_weight * value
     return {

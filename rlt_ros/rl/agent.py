@@ -133,8 +133,14 @@ class Agent:
         reference = self.policy_part(batch.reference)
         seen = losses.dropped(reference, self._draws.kept(reference))
         chunk = self._run(self.actor, batch.state, seen)
-        wanted = losses.bc_target(reference, self.policy_part(batch.action), batch.human)
-        return losses.bc_loss(chunk, wanted), chunk
+        return losses.bc_loss(chunk, *self.imitated(batch)), chunk
+
+    def imitated(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
+        """What the actor is drawn to (B, C, d), and which steps count (B, C), None for all."""
+        reference, action = self.policy_part(batch.reference), self.policy_part(batch.action)
+        if self.config.bc_target == "reference":
+            return losses.bc_target(reference, action, batch.human), None
+        return action, losses.of_success(batch.human, batch.valid, batch.mc_return)
 
     def _terms_of_loss(self) -> tuple[float | Tensor, float | Tensor]:
         return self.weights

@@ -22,6 +22,7 @@ AT_LEAST_ONE = ("chunk", "critics", "actor_every", "layers", "batch")
 CHOICES = {
     "bootstrap_type": ("standard", "always"),
     "actor_form": ("absolute", "residual"),
+    "bc_target": ("reference", "success"),
     "gate_outcomes": ("both", "one", "none"),
     "precision": ("float32", "bfloat16"),
 }
@@ -58,6 +59,7 @@ class AgentConfig:
     ramp_after: int = 0  # actor updates at the start values before that
     q_weight_start: float = 0.0  # q_weight where the ramp begins
     bc_beta_start: float = 0.1  # bc_beta where the ramp begins
+    bc_target: str = "reference"  # "success": executed steps of successes and a person's instead, for behaviour cloning
     reference_dropout: float = 0.5  # share of training rows whose reference INPUT is zeroed; never the BC target
     training_noise: float = 0.0  # sigma of the chunk that the critics judge in the actor update (Eq. 5); 0: its mean
     rollout_noise: float = 0.1  # sigma of exploration, held for noise_hold steps

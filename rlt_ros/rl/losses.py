@@ -43,9 +43,21 @@ def bc_target(reference: Tensor, action: Tensor, human: Tensor) -> Tensor:
     return torch.where(human.unsqueeze(2) > 0, action, reference)
 
 
-def bc_loss(chunk: Tensor, target: Tensor) -> Tensor:
-    """Squared distance of Eq. 5, SUMMED over the C * d numbers of a chunk, mean over rows. Mean convention: / (C d)."""
-    return (chunk - target).square().sum(dim=(1, 2)).mean()
+def of_success(human: Tensor, valid: Tensor, mc_return: Tensor) -> Tensor:
+    """Executed steps that are worth imitating where nothing else is: all of a phase that succeeded, and a person's.
+
+    (B, C), 1 or 0. human, valid: (B, C); mc_return: (B,), not above 0 after a failure, NaN after an abort.
+    """
+    return valid * ((mc_return > 0).unsqueeze(1) | (human > 0))
+
+
+def bc_loss(chunk: Tensor, target: Tensor, steps: Tensor | None = None) -> Tensor:
+    """Squared distance of Eq. 5, SUMMED over the C * d numbers of a chunk, mean over rows. Mean convention: / (C d).
+
+    steps: (B, C), 1 where a step counts; None: all do.
+    """
+    distance = (chunk - target).square().sum(dim=2)
+    return (distance if steps is None else distance * steps).sum(dim=1).mean()
 
 
 def smoothing_noise(like: Tensor, sigma: float, bound: float, generator: torch.Generator) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -141,7 +142,7 @@ class Metrics:
     def _line(self, stats: LearnerStats) -> None:
         if self._lines is None:
             return
-        row = {name: _plain(value) for name, value in asdict(stats).items()}
+        row = {"time": time.time()} | {name: _plain(value) for name, value in asdict(stats).items()}
         with self._lines.open("a") as file:
             file.write(json.dumps(row, allow_nan=False) + "\n")
 

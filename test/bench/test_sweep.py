@@ -8,7 +8,7 @@ import pytest
 
 from bench.sweep.collect import collect
 from bench.sweep.plan import Cell, load_plan
-from bench.sweep.report import BEGIN, END, plot, pooled, put_table, table
+from bench.sweep.report import plot, pooled, put_between, table
 from bench.sweep.run import CELLS, runs
 from rlt_ros.loop.fast import parser
 from rlt_ros.loop.settings import from_arguments, settings
@@ -80,9 +80,9 @@ def test_seeds_are_pooled_by_their_episodes():
 
 def test_the_table_stands_between_its_markers(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    put_table(page, "new")
-    assert page.read_text() == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    page.write_text("before\n<!-- sweep -->\nold\n<!-- /sweep -->\nafter\n")
+    put_between(page, "sweep", "new")
+    assert page.read_text() == "before\n<!-- sweep -->\nnew\n<!-- /sweep -->\nafter\n"
     page.write_text("no markers")
     with pytest.raises(ValueError, match="page.md: no <!-- sweep -->"):
-        put_table(page, "new")
+        put_between(page, "sweep", "new")

@@ -54,6 +54,18 @@ def test_critical_phases_become_episodes_frame_for_frame(tmp_path: Path, storage
     assert [bool(episode.arrays["next.success"][-1]) for episode in dataset] == [True, False]
 
 
+def test_a_phase_within_which_the_bag_begins_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = bags.run(PHASES)
+    late = bags.Recording([entry for entry in whole.messages if entry[1] >= START + 6 * PERIOD])
+    dataset = converted(late.write(tmp_path / "bag"), tmp_path / "out", "--json", str(tmp_path / "report.json"))
+    assert ids(dataset.episode(0)) == list(FIRST)[2:], "a shortened first episode"
+    assert "NOTE phase 1: the bag begins within it" in capsys.readouterr().out
+    (note,) = json.loads((tmp_path / "report.json").read_text())["notes"]
+    assert note["episode"] == "phase 1"
+    converted(whole.write(tmp_path / "whole"), tmp_path / "out2")
+    assert "NOTE" not in capsys.readouterr().out
+
+
 @needs_lerobot
 def test_the_official_loader_reads_what_was_converted_frame_for_frame(tmp_path: Path) -> None:
     converted(bags.run(PHASES, jitter=0.003).write(tmp_path / "bag"), tmp_path / "out")

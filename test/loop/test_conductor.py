@@ -95,3 +95,17 @@ def test_repeated_steps_and_observations_count_once() -> None:
     assert run.conductor.robot_steps == run.id
     word = run.conductor.observe(run.id, stamp(run.id), run.episode)
     assert word.events == [] and word.mode.phase is Phase.CRITICAL
+
+
+def test_the_result_of_an_episode_names_who_drove() -> None:
+    run = begun()
+    for _ in range(9):
+        run.step()
+    (result,) = run.step(Request.SUCCESS).results
+    assert (result.stage, result.label, result.steps, result.drivers) == ("practice", "SUCCESS", 10, {"VLA": 10})
+    assert result.robot_steps == 11 and result.counted and not result.intervened and not result.evaluation
+
+
+def test_a_discarded_episode_does_not_count() -> None:
+    (result,) = begun().step(Request.DISCARD).results
+    assert result.label == "DISCARD" and not result.counted and result.drivers == {"VLA": 1}

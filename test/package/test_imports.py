@@ -24,8 +24,10 @@ MAY_IMPORT = {
     # Kinds of tokens are the only thing that it needs of the VLA.
     "lerobot": {"rl", "token", "data", "vla.contract"},
     "loop": {"rl", "vla", "token", "robot", "data", "sim", "lerobot"},
+    "monitor": {"robot"},
+    "report": {"loop", "rl", "data"},
     "operator": {"loop", "rl.alarms", "robot"},
-    "nodes": {"operator", "loop", "rl", "vla", "token", "robot", "data", "sim", "lerobot"},
+    "nodes": {"operator", "monitor", "loop", "rl", "vla", "token", "robot", "data", "sim", "lerobot"},
 }
 ABOVE_THE_PARTS = {"__main__": {"cli"}}
 """Modules at the top and what they may import; `cli` imports a command's module by its name when it is called for."""

@@ -58,3 +58,13 @@ def test_the_table_of_launch_arguments_is_that_of_the_launch_file() -> None:
     ).stdout
     table = README.split("## Launch arguments")[1].split("##")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == re.findall(r"^\s+'(\w+)':", shown, re.MULTILINE)
+
+
+def test_the_drawing_of_the_graph_is_that_of_its_source() -> None:
+    pictures = ROOT / "docs" / "images"
+    labels = re.findall(r'label="([^"]+)"', (pictures / "graph.dot").read_text())
+    drawn = (pictures / "graph.svg").read_text()
+    words = {word for label in labels for word in re.findall(r"\w+", label.replace("\\n", " "))}
+    assert words and [word for word in sorted(words) if word not in drawn] == [], "dot -Tsvg graph.dot -o graph.svg"
+    topics = {path.stem for path in (ROOT / "msg").glob("*.msg")}
+    assert "OperatorStatus" in topics and "operator_status" in words

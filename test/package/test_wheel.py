@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 
 def test_wheel_has_all_modules_and_data(wheel: zipfile.ZipFile) -> None:
-    patterns = ("*.py", "*.yaml", "static/*")
+    patterns = ("*.py", "*.yaml", "*.html", "static/*")
     wanted = {str(path.relative_to(ROOT)) for pattern in patterns for path in PACKAGE.rglob(pattern)}
     assert {name for name in wheel.namelist() if name.startswith("rlt_ros/")} == wanted
 
@@ -39,7 +39,7 @@ def test_wheel_has_a_script_per_entry_point(wheel: zipfile.ZipFile) -> None:
 def test_wheel_names_licence_and_extras(wheel: zipfile.ZipFile) -> None:
     metadata = _metadata(wheel, "METADATA")
     assert "License: Apache-2.0" in metadata
-    extras = "learn sim data bags plots lerobot remote vision gpus console panel test"
+    extras = "learn sim data bags plots report viewer lerobot remote vision gpus console panel test"
     for extra in extras.split():
         assert f"Provides-Extra: {extra}" in metadata
     assert any(Path(name).name == "LICENSE" for name in wheel.namelist())

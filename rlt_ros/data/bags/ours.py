@@ -13,7 +13,7 @@ from rlt_ros.data.bags.bag import Bag, Raw
 from rlt_ros.data.bags.errors import BagError
 from rlt_ros.data.bags.layout import Values
 from rlt_ros.data.bags.plan import NAMED, Episode, Segment
-from rlt_ros.data.bags.stretches import Placed, Runs
+from rlt_ros.data.bags.stretches import Event, Placed, Runs
 from rlt_ros.data.bags.timeline import Timeline
 from rlt_ros.data.bags.values import picture
 from rlt_ros.data.framing import step_features, step_frame
@@ -23,6 +23,7 @@ from rlt_ros.types import ACTION_NAMES, PROPRIO_NAMES, Driver, ExecutedStep, Lab
 
 OBSERVATION, STEP, EVENT = (f"rlt_ros/msg/{name}" for name in ("Observation", "ExecutedStep", "EpisodeEvent"))
 WAYS = ("phase", "episode", "run")
+BEGINS_WITHIN = "the bag begins within it: its first steps are not there"
 
 
 class OwnTopics:
@@ -51,10 +52,9 @@ class OwnTopics:
     def watch(self, bag: Bag, raw: Raw) -> None:
         """Remember steps, and labels by the number of their phase."""
         if raw.topic == self._step:
-            self._runs.step(_step(bag.message(raw), raw))
+            self._runs.step(step_of(bag.message(raw), raw))
         elif raw.topic in self.watched:
-            event = bag.message(raw)
-            self._runs.event((int(event.phase_id), int(event.observation_id), Label(int(event.label))))
+            self._runs.event(event_of(bag.message(raw)))
 
     def segments(self, timelines: Mapping[str, Timeline]) -> list[Segment]:
         """Stretches of steps that belong together."""
@@ -62,7 +62,8 @@ class OwnTopics:
         placed = self._runs.placed()
         self._steps = [each.step for each in placed]
         groups = ((key, list(group)) for key, group in groupby(placed, self._key))
-        found = [self._segment(key[-1], group, period) for key, group in groups if key is not None]
+        firsts = {each.run: each for each in reversed(placed)}
+        found = [self._segment(key[-1], group, period, firsts) for key, group in groups if key is not None]
         if not found:
             what = {"phase": "no critical phase", "episode": "no episode", "run": "no executed step"}[self._split]
             raise BagError(f"{what} in {self._step}; --split says what becomes an episode: {', '.join(WAYS)}")
@@ -77,13 +78,14 @@ class OwnTopics:
             return None if step.driver is Driver.RESET else (placed.run, step.episode)
         return (placed.run, placed.stretch, step.phase_id) if step.phase_id and not placed.after else None
 
-    def _segment(self, number: int, group: list[Placed], period: int) -> Segment | None:
+    def _segment(self, number: int, group: list[Placed], period: int, firsts: Mapping[int, Placed]) -> Segment | None:
         labels = {placed.label for placed in group if placed.label is not None}
         if Label.DISCARD in labels and self._split != "run":
             return None
         success = Label.SUCCESS in labels if labels else None
         start, end = group[0].step.stamp, group[-1].step.stamp + period
-        return Segment(f"{self._split} {number}", start, end, success)
+        note = BEGINS_WITHIN if self._split != "run" and group[0] is firsts[group[0].run] else ""
+        return Segment(f"{self._split} {number}", start, end, success, note)
 
     def faults(self, episode: Episode, timelines: Mapping[str, Timeline]) -> list[str]:
         """Steps that were not recorded, and frames whose step is not that of their observation."""
@@ -108,7 +110,7 @@ class OwnTopics:
     def read(self, bag: Bag, raw: Raw) -> Observation | ExecutedStep:
         """An observation or a step."""
         message = bag.message(raw)
-        return _step(message, raw) if raw.topic == self._step else _observation(message, raw)
+        return step_of(message, raw) if raw.topic == self._step else _observation(message, raw)
 
     def features(self, values: Values) -> dict[str, Any]:
         """As the collector's."""
@@ -163,7 +165,13 @@ def _observation(message: Any, raw: Raw) -> Observation:
     return Observation(int(message.id), _stamp(message), int(message.episode), int(message.step), images, proprio)
 
 
-def _step(message: Any, raw: Raw) -> ExecutedStep:
+def event_of(message: Any) -> Event:
+    """An EpisodeEvent."""
+    return int(message.phase_id), int(message.observation_id), Label(int(message.label))
+
+
+def step_of(message: Any, raw: Raw) -> ExecutedStep:
+    """An ExecutedStep. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
     _check(message, ("observation_id", "driver", "action", "sent", "phase_id"), where)
     return ExecutedStep(

@@ -15,12 +15,16 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of a run that becomes an episode: ns, without `end`. success: how it ended, None if nobody said."""
+    """A stretch of a run that becomes an episode: ns, without `end`. success: how it ended, None if nobody said.
+
+    note: what a person should know of it although it is fit, else empty.
+    """
 
     name: str
     start: int
     end: int
     success: bool | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ def summary(conversion: Conversion, rate: int) -> dict[str, Any]:
         "episodes": len(written),
         "frames": sum(len(episode) for episode in written),
         "topics": {topic: _topic(line, written, topic) for topic, line in conversion.timelines.items()},
+        "notes": [{"episode": e.segment.name, "note": e.segment.note} for e in written if e.segment.note],
         "left_out": [{"episode": e.segment.name, "faults": e.faults} for e in conversion.skipped],
     }
 
@@ -43,6 +44,7 @@ def text(figures: dict[str, Any]) -> str:
     lines = [f"{figures['episodes']} episodes, {figures['frames']} frames at {figures['rate_hz']} Hz"]
     lines.append(f"grid starts {1e3 * figures['offset_s']:.1f} ms after each episode's start")
     lines += [line for topic, values in figures["topics"].items() for line in _topic_lines(topic, values)]
+    lines += [f"NOTE {told['episode']}: {told['note']}" for told in figures["notes"]]
     for left in figures["left_out"]:
         lines.append(f"LEFT OUT {left['episode']}:")
         lines += [f"  {fault}" for fault in left["faults"]]

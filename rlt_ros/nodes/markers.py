@@ -1,0 +1,40 @@
+"""Chunks, path, wrench, mode and workspace as markers for RViz; commands nothing."""
+
+from __future__ import annotations
+
+import time
+
+from visualization_msgs.msg import MarkerArray
+
+from rlt_ros.nodes import qos
+from rlt_ros.nodes.diagnostics import Reports
+from rlt_ros.nodes.marker_messages import markers
+from rlt_ros.nodes.parameters import declare
+from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.nodes.watching import SceneTopics
+from rlt_ros.robot.config import load_robot
+
+
+class MarkersNode(BaseNode):
+    """Publishes `markers` at a bounded rate, whatever comes in; nothing while nobody looks."""
+
+    def __init__(self) -> None:
+        super().__init__("markers")
+        robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
+        rate = declare(self, "rate", 10.0, "Publications a second [Hz].")
+        if not 0.0 < rate <= 100.0:
+            raise ValueError(f"parameter rate is {rate} Hz; expected more than 0 and at most 100")
+        self._frame = robot.base_frame
+        self._topics = SceneTopics(self, robot)
+        self._publisher = self.create_publisher(MarkerArray, "markers", qos.COMMAND)
+        self.every(1.0 / rate, self._on_tick)
+        Reports(self, robot.name)
+
+    def _on_tick(self) -> None:
+        if self._publisher.get_subscription_count():
+            self._publisher.publish(markers(self._topics.keeper.scene(time.monotonic()), self._frame))
+
+
+def main() -> None:
+    """Entry point."""
+    run(MarkersNode)

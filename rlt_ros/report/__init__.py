@@ -1,0 +1,1 @@
+"""`rlt report`: a run, or several, as one page."""

@@ -1,0 +1,62 @@
+"""The results' tables are drawn from summaries, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.results.report import course, gather, main, throughput
+from bench.sweep.report import pooled
+
+
+def score(successes: int, steps: float = 50.0, episodes: int = 100) -> dict[str, Any]:
+    return {"episodes": episodes, "successes": successes, "invalid": 0, "mean_steps": steps}
+
+
+def summary(seed: int, learned: int) -> dict[str, Any]:
+    then = {"minutes": 19.0, "final": score(learned, 30.0), "final_with_noise": score(learned - 2, 30.0)}
+    return {
+        "seed": seed,
+        "base": score(35, 80.0),
+        "final": score(learned, 30.0),
+        "final_with_noise": score(learned - 2, 30.0),
+        "expert": score(100, 20.0),
+        "dither": {"0.1": score(60, 60.0), "0.3": score(40 + seed, 70.0)},
+        "moments": [then],
+    }
+
+
+def test_the_course_of_learning_stands_between_the_vla_and_the_expert() -> None:
+    lines = course({"1": summary(1, 98), "2": summary(2, 94), "3": summary(3, 100)}).splitlines()
+    assert lines[2].startswith("| VLA | 105 of 300 | 30 to 41 % | 35 of 100 | 80 | 5.2 |")
+    assert lines[3].startswith("| VLA with noise 0.1, the best | 180 of 300 |")
+    assert lines[4].startswith("| learned, 19 min | 292 of 300 | 95 to 99 % | 98 of 100 | 30 | 38.9 |")
+    assert lines[5].startswith("| learned, 19 min, with noise | 286 of 300 |")
+    assert lines[6].startswith("| scripted expert | 300 of 300 |") and len(lines) == 7
+
+
+def test_what_was_not_evaluated_has_no_line() -> None:
+    bare = {"seed": 1, "final": score(90), "final_with_noise": score(90), "base": score(30)}
+    assert [line.split(" | ")[0] for line in course({"1": bare}).splitlines()[2:]] == ["| VLA"]
+
+
+def test_throughput_counts_a_failure_s_time() -> None:
+    assert throughput(pooled([score(50, 60.0)])) == pytest.approx(10.0)
+
+
+def test_runs_become_data_and_data_a_page(tmp_path: Path) -> None:
+    for plan, cell in (("main", "peg"), ("ablations", "peg_no_z")):
+        for seed in (1, 2):
+            place = tmp_path / "out" / plan / cell / f"seed{seed}"
+            place.mkdir(parents=True)
+            (place / "summary.json").write_text(json.dumps(summary(seed, 97)))
+    gather(tmp_path / "out", tmp_path / "data")
+    assert sorted(path.stem for path in (tmp_path / "data").iterdir()) == ["ablations", "main"]
+    page = tmp_path / "page.md"
+    page.write_text("<!-- main -->\n<!-- /main -->\n<!-- ablations -->\n<!-- /ablations -->\n")
+    assert main(["--data", str(tmp_path / "data"), "--page", str(page)]) == 0
+    text = page.read_text()
+    assert "`peg`, 2 seeds:" in text and "| learned, 19 min | 194 of 200 |" in text and "| peg_no_z | 2 | 97 %" in text
