@@ -3,8 +3,9 @@
 python -m bench.record --seconds 60 [--cameras 2] [--rate 30] [--width 640] [--best-effort] [--segment-mb 32]
 
 Prints one JSON line: by topic what was published and what the bag lacks, the cores that the recorder took, and the size
-of the bag. --segment-mb: shared memory that Fast DDS has for messages on their way, of the cameras as of the recorder; with its
-default of half a megabyte a larger picture goes as many packets, and of best effort ones most get lost. On a machine with ROS the real `ros2 bag record` is measured, on others the one of standalone/.
+of the bag. --segment-mb: shared memory that Fast DDS has for messages on their way, of the cameras as of the recorder.
+With its default of half a megabyte a larger picture goes as many packets, and of best effort ones most get lost. On a
+machine with ROS the real `ros2 bag record` is measured, on others the one of standalone/.
 """
 
 from __future__ import annotations
