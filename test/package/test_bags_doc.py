@@ -17,7 +17,7 @@ RUN_BY = {
     "ros2 bag reindex runs/monday/bag": "test/standalone/test_bag_verbs.py",
     f"{REPLAY} into:=learner out:=runs/again": "test/launch/test_record.py",
     f"{REPLAY} into:=features checkpoint:=runs/other out:=runs/rows": "test/launch/test_record.py",
-    f"{REPLAY} into:=view": "test/launch/test_record.py",
+    f"{REPLAY} into:=view": "test/launch/test_replay.py",
     "make bench-record": "bench/record.py",
 }
 """Command of the page to the test that runs it, perhaps with other paths."""
