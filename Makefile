@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay bench-control faults machines sweep results lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control bench-operator faults machines sweep results lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -30,6 +30,9 @@ bench-replay: env  ## the same for memory and time of the replay; some minutes, 
 
 bench-control: env  ## set-points, presses and latency in real time, on an idle machine; a few minutes
 	$(ROS) python -m bench.control $(ARGS)
+
+bench-operator: env  ## from a press of each input to the graph, in real time, on an idle machine; two minutes
+	$(ROS) python -m bench.operator_latency $(ARGS)
 
 faults: env  ## each fault and the kill of each node in a running graph, 10 minutes; writes the tables of docs/faults.md
 	-RLT_IDLE=1 RLT_FAULTS_OUT=$(or $(OUT),runs/faults) ROS_PYTHON_CHECK_FIELDS=1 $(ROS) python -m pytest -s $(PYTEST_ARGS) test/launch/test_faults.py test/launch/test_kills.py

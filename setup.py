@@ -40,6 +40,8 @@ setup(
         "gpus": ["accelerate"],
         "viewer": ["rerun-sdk>=0.41,<0.42"],
         "console": ["textual>=8,<9"],
+        # evdev reads the kernel's input devices; Linux only.
+        "devices": ["evdev>=1.6"],
         # 3.0 is the first whose ui.html takes `sanitize`.
         "panel": ["nicegui>=3,<4"],
         "test": ["hypothesis", "playwright", "pyte", "pytest", "pytest-rerunfailures"],

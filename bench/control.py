@@ -66,13 +66,15 @@ class Tap:
         self.observed: dict[int, int] = {}
         self.measured: dict[int, int] = {}
         self.updates = 0.0
-        self._listen(PoseStamped, "/target_pose", ALL, lambda t, m: self.commands.append((t, _numbers(m))))
-        self._listen(msg.ExecutedStep, "/rlt/executed_step", ALL, lambda t, m: self.steps.append((t, m)))
-        self._listen(msg.Observation, "/rlt/observation", ALL, lambda t, m: self.observed.update({m.id: t}))
-        self._listen(PoseStamped, POSE, ALL_MEASURED, lambda t, m: self.measured.update({stamp_of(m.header): t}))
-        self._listen(msg.LearnerStats, "/rlt/learner_stats", qos.STATS, self._learned)
+        self.listen(PoseStamped, "/target_pose", ALL, lambda t, m: self.commands.append((t, _numbers(m))))
+        self.listen(msg.ExecutedStep, "/rlt/executed_step", ALL, lambda t, m: self.steps.append((t, m)))
+        self.listen(msg.Observation, "/rlt/observation", ALL, lambda t, m: self.observed.update({m.id: t}))
+        self.listen(PoseStamped, POSE, ALL_MEASURED, lambda t, m: self.measured.update({stamp_of(m.header): t}))
+        self.listen(msg.LearnerStats, "/rlt/learner_stats", qos.STATS, self._learned)
 
-    def _listen(self, kind: type, topic: str, profile: Any, take: Callable[[int, Any], None]) -> None:
+    def listen(self, kind: type, topic: str, profile: Any, take: Callable[[int, Any], None]) -> None:
+        """Hand over every message of a topic with the time at which it was sent (ns)."""
+
         def note(message: Any, info: Any) -> None:
             take(int(info["source_timestamp"]), message)
 

@@ -20,7 +20,8 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
-from rlt_ros.nodes.launching import chosen_operator, end_of
+from rlt_ros.nodes.launching import chosen_operator, end_of, with_devices
+from rlt_ros.nodes.respawn import when_it_ends
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 
 DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "collect.yaml"])
@@ -36,6 +37,11 @@ ARGUMENTS = [
         default_value="auto",
         choices=["auto", "scripted", "person"],
         description="Who demonstrates. auto: scripted with robot:=sim, else a person.",
+    ),
+    DeclareLaunchArgument(
+        "devices",
+        default_value="",
+        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
     ),
     DeclareLaunchArgument(
         "demonstrator",
@@ -148,6 +154,9 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
         vital("teleop", seed, session, script, executable="collect_teleop"),
         node("collector", "collector", recording, on_exit=end_of_recording),
     ]
+    if with_devices(argument["devices"], shared["lockstep"]):
+        devices = {"devices": argument["devices"]}
+        nodes.append(node("input_devices", "input_devices", devices, **when_it_ends("input_devices", lockstep=False)))
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
     return GroupAction([LogInfo(msg=f"dataset {out}"), PushRosNamespace(argument["namespace"]), *nodes])

@@ -15,7 +15,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.loop.session import chosen_evaluations
-from rlt_ros.nodes.launching import checked_rules, chosen_operator, end_of, new_directory
+from rlt_ros.nodes.launching import checked_rules, chosen_operator, end_of, new_directory, with_devices
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
 
@@ -39,6 +39,11 @@ ARGUMENTS = [
         default_value="auto",
         choices=["auto", "scripted", "person"],
         description="Who switches and labels. auto: a script with robot:=sim, else a person.",
+    ),
+    DeclareLaunchArgument(
+        "devices",
+        default_value="",
+        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
     ),
     DeclareLaunchArgument(
         "referee", default_value="", description="Rules (YAML) that begin and label beside the operator; empty: none."
@@ -139,6 +144,8 @@ def run_nodes(argument: dict[str, str], policy: Path, checkpoint: Path, run_dir:
     ]
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
+    if with_devices(argument["devices"], shared["lockstep"]):
+        nodes.append(vital("input_devices", {"devices": argument["devices"]}))
     if argument["referee"]:
         nodes.append(node("referee", checked_rules(argument["referee"]), respawn=True, respawn_delay=1.0))
     said = LogInfo(msg=f"run directory {run_dir}, policy {policy}, Stage-1 checkpoint {checkpoint}")

@@ -35,6 +35,7 @@ from rlt_ros.nodes.launching import (
     nodes_here,
     own_clock,
     split_notice,
+    with_devices,
 )
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
@@ -53,6 +54,11 @@ ARGUMENTS = [
         default_value="auto",
         choices=["auto", "scripted", "person"],
         description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
+    ),
+    DeclareLaunchArgument(
+        "devices",
+        default_value="",
+        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
     ),
     DeclareLaunchArgument(
         "referee",
@@ -232,6 +238,10 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
         "teleop": vital("teleop", seed, run, session, launch_id(shared["lockstep"])),
         "learner": node("learner", managed, seed, stage1, run, serving, **lives_again),
     }
+    # Where the person is: on the machine of `teleop`.
+    if with_devices(argument["devices"], shared["lockstep"]) and "teleop" in here:
+        nodes["input_devices"] = vital("input_devices", {"devices": argument["devices"]})
+        here |= {"input_devices"}
     groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
     if argument["referee"] and "teleop" in here:
         again = {"respawn": True, "respawn_delay": 1.0}

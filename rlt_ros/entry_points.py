@@ -23,6 +23,7 @@ ENTRY_POINTS = {
     "referee": "rlt_ros.nodes.referee:main",
     "deploy_teleop": "rlt_ros.nodes.deploy_teleop:main",
     "console": "rlt_ros.nodes.console:main",
+    "input_devices": "rlt_ros.nodes.input_devices:main",
     "panel": "rlt_ros.nodes.panel:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",

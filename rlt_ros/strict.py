@@ -101,8 +101,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return build(hint, value, where)
     origin = get_origin(hint)
     if origin in (Union, UnionType):
-        inner = next(kind for kind in get_args(hint) if kind is not type(None))
-        return None if value is None else _convert(inner, value, where)
+        return _one_of(get_args(hint), value, where)
     if origin is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{where}: expected a mapping, found {value!r}")
@@ -120,4 +119,16 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
         raise ConfigError(f"{where}: expected {hint.__name__}, found {value!r}")
+    return value
+
+
+def _one_of(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
+    """A value of one of the kinds: None and another one, or several plain ones."""
+    if value is None and type(None) in kinds:
+        return None
+    others = [kind for kind in kinds if kind is not type(None)]
+    if len(others) == 1:
+        return _convert(others[0], value, where)
+    if type(value) not in others:  # a truth value is no number
+        raise ConfigError(f"{where}: expected {' or '.join(kind.__name__ for kind in others)}, found {value!r}")
     return value

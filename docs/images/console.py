@@ -39,6 +39,7 @@ STATUS = OperatorStatus(
     weights_version=1,
     weights_age=42.0,
     robot_mode="MOVE",
+    devices=("gamepad: live, deadman released", "pedal: live"),
     answers=70,
     request="mode_rl",
     answer="RL: the gate is closed: 212 of 512 rows",

@@ -14,6 +14,7 @@ from rlt_ros.types import Driver, Label, Mode, Phase
 _UNKNOWN = -1.0
 _KINDS = get_type_hints(OperatorStatus)
 _PLAIN = tuple(name for name, kind in _KINDS.items() if kind in (bool, int, float, str) and name != "stamp")
+_TEXTS = tuple(name for name, kind in _KINDS.items() if kind == tuple[str, ...])
 _OPTIONAL = tuple(name for name, kind in _KINDS.items() if kind == float | None)
 
 
@@ -25,8 +26,7 @@ def operator_status_to_message(status: OperatorStatus) -> msg.OperatorStatus:
         mode=int(status.mode),
         driver=msg.OperatorStatus.NOBODY if status.driver is None else int(status.driver),
         labels=array("B", [int(label) for label in status.labels]),
-        hints=[str(text) for text in status.hints],
-        warnings=[str(text) for text in status.warnings],
+        **{name: [str(text) for text in getattr(status, name)] for name in _TEXTS},
         **{name: _KINDS[name](getattr(status, name)) for name in _PLAIN},
         **{name: _known_or(getattr(status, name), _UNKNOWN) for name in _OPTIONAL},
     )
@@ -45,8 +45,7 @@ def operator_status_from_message(m: msg.OperatorStatus) -> OperatorStatus:
         mode=enum_member(Mode, m.mode, "mode"),
         driver=None if m.driver == m.NOBODY else enum_member(Driver, m.driver, "driver"),
         labels=tuple(enum_member(Label, label, f"labels[{i}]") for i, label in enumerate(m.labels)),
-        hints=tuple(m.hints),
-        warnings=tuple(m.warnings),
+        **{name: tuple(getattr(m, name)) for name in _TEXTS},
         **{name: getattr(m, name) for name in _PLAIN},
         **{name: None if value < 0.0 else value for name, value in optional.items()},
     )

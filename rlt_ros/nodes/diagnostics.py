@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 ROBOT_MODE = "robot mode"
 """Part of the executor whose message is the mode of the robot, empty where nobody says it."""
+DEVICE = "device "
+"""Begin of the parts that are a person's input devices, followed by the device's name."""
 
 REFEREE = "rules"
 """Part of the referee whose message says what it is about to press."""

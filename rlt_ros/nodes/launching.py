@@ -55,6 +55,13 @@ def chosen_operator(operator: str, simulated: bool) -> bool:
     return simulated if operator == "auto" else operator == "scripted"
 
 
+def with_devices(devices: str, lockstep: bool) -> bool:
+    """Whether a person's input devices are to be read. Raises RuntimeError where that cannot be."""
+    if devices and lockstep:
+        raise RuntimeError(f"devices:={devices} needs real time: operator:=person, or lockstep:=false")
+    return bool(devices)
+
+
 INTERFACES = Path("/sys/class/net")
 """Where Linux shows the network interfaces."""
 ROBOT_NODES = frozenset({"observation", "actor", "executor", "teleop"})

@@ -28,6 +28,11 @@ class Asker:
         self._mode = node.create_client(srv.SetPolicyMode, "set_policy_mode")
         self._label = node.create_client(srv.LabelEpisode, "label_episode")
 
+    def missing(self) -> str:
+        """The services that nobody answers, empty if there are none."""
+        clients = [client for client in (self._mode, self._label) if not client.service_is_ready()]
+        return ", ".join(self._node.resolve_service_name(client.srv_name) for client in clients)
+
     def press(self, request: Request) -> Future[Answer]:
         """Ask for something; requests of one kind are answered in their order. The future may never be done."""
         answer: Future[Answer] = Future()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from rlt_ros.loop.conductor import Word
 from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert_operator import operator_status_to_message
-from rlt_ros.nodes.diagnostics import REFEREE, ROBOT_MODE
+from rlt_ros.nodes.diagnostics import DEVICE, OK, REFEREE, ROBOT_MODE
 from rlt_ros.operator.board import StatusBoard
 from rlt_ros.types import ExecutedStep
 
@@ -30,8 +31,10 @@ class StatusPublisher:
         self._node, self.board, self._warnings = node, board, warnings
         self._sent: tuple[object, ...] = ()
         self._publisher = node.create_publisher(msg.OperatorStatus, "operator_status", qos.LATCHED)
-        self._robot_mode = f"{node.get_namespace()}/executor: {ROBOT_MODE}".lstrip("/")
-        self._referee = f"{node.get_namespace()}/referee: {REFEREE}".lstrip("/")
+        here = node.get_namespace().strip("/")
+        self._robot_mode = f"{here}/executor: {ROBOT_MODE}".lstrip("/")
+        self._referee = f"{here}/referee: {REFEREE}".lstrip("/")
+        self._device = re.compile(rf"{re.escape(f'{here}/'.lstrip('/'))}[^/]+: {DEVICE}(.+)")
         node.listen(DiagnosticArray, "/diagnostics", self._on_diagnostics, qos.STATS)
         node.every(PERIOD, lambda: self._publish(always=True))
 
@@ -60,6 +63,8 @@ class StatusPublisher:
         for status in message.status:
             if status.name == self._robot_mode:
                 self.board.robot_mode = status.message
+            elif device := self._device.fullmatch(status.name):
+                self.board.devices.take(device[1], status.level == OK, status.message)
             elif status.name == self._referee:
                 self.board.referee.take(status.message)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 
@@ -19,6 +21,11 @@ class Unattended(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         pass
+
+
+def polled(node: Node, kind: type, topic: str, profile: QoSProfile) -> Subscription:
+    """A subscription for `take`; with a profile of depth 1 what is taken is the newest message."""
+    return node.create_subscription(kind, topic, lambda message: None, profile, callback_group=Unattended())
 
 
 def take(subscription: Subscription) -> Any | None:

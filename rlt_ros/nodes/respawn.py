@@ -13,7 +13,7 @@ from launch.events.process import ProcessExited
 from launch import LaunchContext
 from rlt_ros.nodes.launching import end_of
 
-RETURNING = ("observation", "features", "actor", "executor", "teleop")
+RETURNING = ("observation", "features", "actor", "executor", "teleop", "input_devices")
 """Nodes that go on when they are started again: the others tell them, or a file does, where they stood."""
 DELAY = 1.0
 """Seconds until one is started again."""

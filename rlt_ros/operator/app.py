@@ -105,7 +105,12 @@ class ConsoleApp(App[None]):
         old = received is None or received.age > STALE
         self.screen_stack[0].set_class(old, "old")
         age = "no status yet" if received is None else f"status {received.age:.1f} s old" if old else "up to date"
+        devices = view.devices(None if received is None else received.status)
         self._show("title", [[(f"rlt_ros console  {self._client.where}  ", "strong"), (age, "bad" if old else "dim")]])
+        self._parts["warnings"].border_subtitle = paint(devices).plain
+        if isinstance(self.screen, KeyTestScreen) and self.screen.is_mounted and self.screen.devices != devices:
+            self.screen.devices = devices
+            self.screen.tell()
         # A long answer takes two lines; the newest stands where nothing pushes it out of the frame.
         self._show("presses", list(self._log)[::-1] or [[("none yet", "dim")]])
         self._show("keys", view.hints(self.keys.card, self.size.width - 2))

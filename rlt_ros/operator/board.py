@@ -12,6 +12,7 @@ from rlt_ros.loop.report import SILENCE as LINK_SILENCE
 from rlt_ros.loop.report import link_text
 from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.operator.coach import hints
+from rlt_ros.operator.devices.said import DevicesSaid
 from rlt_ros.operator.status import OperatorStatus
 from rlt_ros.operator.tally import Tally
 from rlt_ros.rl.alarms import raised
@@ -64,6 +65,7 @@ class StatusBoard:
         self._steps_per_minute = 60.0 * control_rate
         self._tally = Tally()
         self.actor, self.learner, self.observation = Reports(clock), Reports(clock), Reports(clock)
+        self.devices = DevicesSaid(clock)
         self.referee = Reports(clock)
         self.robot_mode = ""
         self._word: PolicyMode | None = None
@@ -129,6 +131,7 @@ class StatusBoard:
             gate_open=is_open,
             gate_reason=reason,
             start_poses=len(starts.saved) if starts else 0,
+            devices=self.devices.live,
             warnings=tuple(filter(None, (*warnings, *self._warnings(links)))),
             answers=self._answers,
             request=self._request,
@@ -163,4 +166,5 @@ class StatusBoard:
             found.append(self.referee.warning("the referee: begin and label yourself"))
         if self.learner.stats is not None and raised(self.learner.stats):
             found.append(f"learner: {self.learner.stats.alarms}")
+        found += self.devices.warnings
         return found + [link_text(link) for link in links if link.silence > LINK_SILENCE]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rlt_ros.loop.requests import Request
+from rlt_ros.operator.said_once import TextLoader, read_once
 from rlt_ros.strict import ConfigError
 
 STOP, HELP, QUIT = "stop", "help", "quit"
@@ -90,29 +89,7 @@ def key_name(key: str, character: str | None) -> str:
 
 def load_keys(path: Path) -> Keys:
     """Keys from a file. Raises ConfigError naming the file, the action and the key."""
-    try:
-        values = yaml.load(path.read_text(), _Text)
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {error}") from error
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{path}: expected a mapping of actions to keys, found {type(values).__name__}")
-    return _checked(values, str(path))
-
-
-class _Text(yaml.BaseLoader):
-    """Every scalar is text, so that no key turns into a number or a truth value; an action is said once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[str, Any]:
-        seen: set[str] = set()
-        for name, _ in node.value:
-            if name.value in seen:
-                raise ConfigError(f"{name.value!r} stands in it twice, again in line {name.start_mark.line + 1}")
-            seen.add(name.value)
-        return super().construct_mapping(node, deep)
+    return _checked(read_once(path, TextLoader, "actions to keys"), str(path))
 
 
 def _checked(values: Mapping[str, Any], where: str) -> Keys:

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from rlt_ros.operator.keys import GO_ON, Keys
 from rlt_ros.operator.presses import KeyTest
 from rlt_ros.operator.style import paint
-from rlt_ros.operator.view import Line
+from rlt_ros.operator.view import Line, devices
 
 
 class _Card(Screen[None]):
@@ -48,7 +48,7 @@ class HelpScreen(_Card):
 
     def lines(self) -> list[Line]:
         """A line for every action."""
-        rows: list[Line] = [[(f" {keys:<9}", "strong"), (f"{action:<9}", ""), (what, "dim")]
+        rows: list[Line] = [[(f" {keys:<9}", "strong"), (f"{action:<15}", ""), (what, "dim")]
                             for keys, action, what in self._keys.card]  # fmt: skip
         return [
             *rows,
@@ -58,13 +58,14 @@ class HelpScreen(_Card):
 
 
 class KeyTestScreen(_Card):
-    """Every key of the file, marked once it has come through this terminal."""
+    """Every key of the file, marked once it has come through this terminal, and the input devices that are live."""
 
     TITLE_TEXT = "key test"
 
     def __init__(self, keys: Keys, test: KeyTest) -> None:
         super().__init__()
         self._keys, self._test = keys, test
+        self.devices = devices(None)
 
     def lines(self) -> list[Line]:
         """What to do, a line for every action, what has come."""
@@ -75,8 +76,9 @@ class KeyTestScreen(_Card):
         for keys, action, _ in self._keys.card:
             came = action in self._test.tried
             rows.append(
-                [(f" {keys:<9}", "strong"), (f"{action:<9}", ""), ("came" if came else "-", "good" if came else "dim")]
+                [(f" {keys:<9}", "strong"), (f"{action:<15}", ""), ("came" if came else "-", "good" if came else "dim")]
             )
+        rows.append([("devices: ", "dim"), *self.devices])
         unknown = self._test.unknown
         rows.append([(f"{unknown!r} is not in the keys file", "warn") if unknown else ("", "")])
         return rows

@@ -53,6 +53,7 @@ class OperatorStatus:
     weights_version: int = 0
     weights_age: float = 0.0
     start_poses: int = 0
+    devices: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     answers: int = 0
@@ -65,4 +66,4 @@ class OperatorStatus:
     def at_once(self) -> tuple[object, ...]:
         """What must be shown as soon as it changes; the rest can wait for the next fifth of a second."""
         asked = (self.phase, self.mode, self.phase_id, self.episode, self.paused, self.finished)
-        return (*asked, self.driver, self.hold_reason, self.stage, self.answers)
+        return (*asked, self.driver, self.hold_reason, self.stage, self.answers, self.devices)

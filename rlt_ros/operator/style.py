@@ -30,7 +30,7 @@ Screen.old .tile, Screen.old .fact { opacity: 50%; }
 #warnings { height: auto; min-height: 3; max-height: 5; }
 #presses { height: 1fr; min-height: 3; max-height: 6; }
 #keys { dock: bottom; height: auto; padding: 0 1; }
-#card { border: round $primary; padding: 0 2; width: 64; height: auto; max-height: 100%; }
+#card { border: round $primary; padding: 0 2; width: 72; height: auto; max-height: 100%; }
 KeyTestScreen, HelpScreen { align: center middle; }
 """
 

@@ -95,6 +95,12 @@ def learning(status: OperatorStatus) -> list[Line]:
     ]
 
 
+def devices(status: OperatorStatus | None) -> Line:
+    """Input devices that can be used, each with what it says."""
+    live = "   ".join(status.devices) if status is not None else ""
+    return [(live or "no input device", "good" if live else "dim")]
+
+
 def hints(card: list[tuple[str, str, str]], width: int) -> list[Line]:
     """Keys and actions in lines of at most `width` characters, none broken."""
     lines: list[Line] = [[]]

@@ -59,6 +59,14 @@ class Stage:
             await self._pilot.pause(0.02)
         raise AssertionError(f"{name} shows {shown!r}, not {texts}")
 
+    async def until(self, what: Callable[[], bool]) -> None:
+        """Wait until a condition holds."""
+        for _ in range(200):
+            if what():
+                return
+            await self._pilot.pause(0.02)
+        raise AssertionError("never came true")
+
     def card(self) -> str:
         return str(self.app.screen.query_one("#card").render())
 
@@ -174,6 +182,19 @@ def test_the_key_test_sends_nothing_but_stop() -> None:
         assert stage.client.pressed == [Request.MODE_HOLD]
         await stage.press("enter", "b")
         assert stage.client.pressed == [Request.MODE_HOLD, Request.BEGIN]
+
+    play(scene, tests_keys=True)
+
+
+def test_input_devices_that_are_live_are_shown_in_the_key_test_and_above_the_view() -> None:
+    async def scene(stage: Stage) -> None:
+        assert "devices: no input device" in stage.card()
+        stage.client.change(devices=("gamepad: live, deadman released", "pedal: live"))
+        await stage.until(lambda: "pedal: live" in stage.card())
+        assert "devices: gamepad: live, deadman released   pedal: live" in " ".join(stage.card().split("\n"))
+        await stage.press("enter")
+        stage.client.change(devices=("pedal: live",))
+        await stage.until(lambda: stage.app.screen.query_one("#warnings").border_subtitle == "pedal: live")
 
     play(scene, tests_keys=True)
 

@@ -15,6 +15,7 @@ from rlt_ros.loop.phase import PhaseMachine
 from rlt_ros.loop.requests import Answer, Request
 from rlt_ros.loop.session import Session, SessionConfig
 from rlt_ros.operator.board import SILENCE, StatusBoard
+from rlt_ros.operator.devices.said import DevicesSaid
 from rlt_ros.operator.status import OperatorStatus
 from rlt_ros.operator.tally import LAST, Tally
 from rlt_ros.types import Driver, EpisodeEvent, Label, Mode, Phase
@@ -188,3 +189,16 @@ def test_a_step_that_comes_after_the_label_counts() -> None:
     tally.end(EpisodeEvent(3, 0, 1, 1, Label.SUCCESS))
     tally.add(executed(2, Driver.HUMAN, 1))
     assert tally.intervention_rate == 0.5
+
+
+def test_devices_that_are_live_are_shown_and_the_others_are_warned_of() -> None:
+    clock = Clock()
+    said = DevicesSaid(clock)
+    said.take("gamepad", True, "live, deadman released")
+    said.take("pedal", False, "unplugged (No such device)")
+    assert said.live == ("gamepad: live, deadman released",)
+    assert said.warnings == ["device pedal: unplugged (No such device)"]
+    clock.now += 6.0
+    said.take("pedal", True, "live")
+    assert said.live == ("pedal: live",)
+    assert said.warnings == ["device gamepad: no word of it any more"]
