@@ -6,7 +6,7 @@ STAGE1 := $(if $(filter checkpoint:=% robot:=franka robot_config:=% task:=% --sh
 TESTS ?= test
 PYTEST_ARGS ?=
 
-.PHONY: env demo test mutants bench bench-replay bench-control bench-operator faults machines sweep results lint clean
+.PHONY: env demo test mutants bench bench-replay bench-control bench-operator bench-record faults machines sweep results lint clean
 
 env:  ## virtual environment in .venv, with all interfaces compiled into it
 	@$(PYTHON) standalone/environment
@@ -27,6 +27,9 @@ bench: env  ## one JSON line per measurement; ARGS="--z 64 --threads 1" narrows 
 
 bench-replay: env  ## the same for memory and time of the replay; some minutes, 3 GB of memory
 	$(ROS) python -m bench.replay $(ARGS)
+
+bench-record: env  ## what a recorder of bags costs and loses at two cameras; a minute
+	$(ROS) python -m bench.record $(ARGS)
 
 bench-control: env  ## set-points, presses and latency in real time, on an idle machine; a few minutes
 	$(ROS) python -m bench.control $(ARGS)

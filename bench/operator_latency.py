@@ -186,6 +186,14 @@ def ready(tap: Tap, desk: Desk) -> None:
         tap.spin(0.5)
     desk.pad.hold()
     tap.spin(0.5)
+    while desk.words[-1][1].phase != Phase.LABELLED:  # its other service may be found later
+        if time.monotonic() > end:
+            raise RuntimeError("the gamepad begins and labels nothing")
+        for button in (BEGIN, DISCARD):
+            desk.pad.hold(button)
+            tap.spin(0.5)
+            desk.pad.hold()
+            tap.spin(0.5)
 
 
 def gamepad_round(desk: Desk, number: int) -> None:

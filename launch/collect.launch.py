@@ -21,6 +21,7 @@ from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.nodes.launching import chosen_operator, end_of, with_devices
+from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.nodes.respawn import when_it_ends
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 
@@ -85,6 +86,7 @@ ARGUMENTS = [
         choices=["auto", *TRUTH_VALUES],
         description="Take time from /clock. auto: with robot:=sim.",
     ),
+    *recording_arguments(),
 ]
 
 
@@ -159,7 +161,9 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
         nodes.append(node("input_devices", "input_devices", devices, **when_it_ends("input_devices", lockstep=False)))
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
-    return GroupAction([LogInfo(msg=f"dataset {out}"), PushRosNamespace(argument["namespace"]), *nodes])
+    recording_of_all = recorder(argument, out.with_name(f"{out.name}_bag"))
+    told = LogInfo(msg=f"dataset {out}")
+    return GroupAction([told, *recording_of_all, PushRosNamespace(argument["namespace"]), *nodes])
 
 
 def end_of_recording(event, context: LaunchContext) -> list:  # noqa: ANN001 - ProcessExited

@@ -37,6 +37,7 @@ from rlt_ros.nodes.launching import (
     split_notice,
     with_devices,
 )
+from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
@@ -127,6 +128,7 @@ ARGUMENTS = [
         choices=["true", "false"],
         description="Activate the lifecycle nodes at start; false: by `ros2 lifecycle`.",
     ),
+    *recording_arguments(),
     DeclareLaunchArgument(
         "monitor",
         default_value="false",
@@ -242,7 +244,8 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     if with_devices(argument["devices"], shared["lockstep"]) and "teleop" in here:
         nodes["input_devices"] = vital("input_devices", {"devices": argument["devices"]})
         here |= {"input_devices"}
-    groups = [under(argument["namespace"], [nodes[name] for name in nodes if name in here])]
+    groups = recorder(argument, run_dir / "bag" if run_dir else None)
+    groups.append(under(argument["namespace"], [nodes[name] for name in nodes if name in here]))
     if argument["referee"] and "teleop" in here:
         again = {"respawn": True, "respawn_delay": 1.0}
         groups.append(under(argument["namespace"], [node("referee", checked_rules(argument["referee"]), **again)]))

@@ -16,6 +16,7 @@ COMMANDS = {
     "cache": ("rlt_ros.token.cache_cli:main", "token embeddings of a dataset under a frozen VLA, made anew"),
     "serve-vla": ("rlt_ros.vla.remote.serve_cli:main", "a VLA for the features node of another machine"),
     "bag-to-lerobot": ("rlt_ros.data.bags.cli:main", "a recorded run becomes a LeRobot dataset"),
+    "rows-from-bag": ("rlt_ros.loop.bag_features_cli:main", "a recorded run through another VLA or token, into rows"),
     "bag-report": ("rlt_ros.data.bags.report_cli:main", "what is in a bag: phases, who drove, gaps, losses, latencies"),
     "demonstrate": ("rlt_ros.token.demonstrate_cli:main", "demonstrations of a simulated task as a LeRobot dataset"),
     "report": ("rlt_ros.report.cli:main", "what a run did, or several side by side, as one page"),

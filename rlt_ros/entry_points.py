@@ -25,6 +25,8 @@ ENTRY_POINTS = {
     "console": "rlt_ros.nodes.console:main",
     "input_devices": "rlt_ros.nodes.input_devices:main",
     "panel": "rlt_ros.nodes.panel:main",
+    "replay": "rlt_ros.nodes.replay:main",
+    "record": "rlt_ros.data.bags.record_cli:main",
     "stage1": "rlt_ros.token.stage1_cli:main",
     "rlt": "rlt_ros.cli:main",
 }

@@ -1,4 +1,4 @@
-"""Stored transitions to learn from: runs, their journals, checkpoints."""
+"""Stored transitions to learn from: runs, their journals, checkpoints, bags."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlt_ros.data.bags.paths import is_bag
 from rlt_ros.data.contract import read_contract
 from rlt_ros.rl.checkpoint import REPLAY, CheckpointError, latest, read_state
 from rlt_ros.rl.codec import Refused
@@ -31,7 +32,8 @@ class Source:
     """One directory of rows. Nothing in it is ever changed.
 
     origin: what its rows mean, None if it does not say. settings: of the newest checkpoint there, None without one.
-    count: rows of each stream. rows: from the first one on, at each call.
+    count: rows of each stream. rows: from the first one on, at each call. contract: that the rows themselves carry,
+    empty where they do not.
     """
 
     path: Path
@@ -39,10 +41,13 @@ class Source:
     settings: Mapping[str, Any] | None
     count: Mapping[str, int]
     rows: Callable[[], Iterator[Transition]]
+    contract: str = ""
 
 
 def open_source(path: Path) -> Source:
-    """A run's directory, a journal's (`transitions`), or a checkpoint's. Raises SourceError on anything else."""
+    """A run's directory, a journal's (`transitions`), a checkpoint's, or a bag. Raises SourceError on anything else,
+    BagError where a bag cannot be read or lacks rows.
+    """
     if (path / REPLAY).is_file():
         return _of_checkpoint(path)
     if (path / JOURNAL).is_dir() and any((path / JOURNAL).glob("*.rlt")):
@@ -51,7 +56,9 @@ def open_source(path: Path) -> Source:
         return _of_journal(path, _newest(path.parent / CHECKPOINTS))
     if newest := _newest(path / CHECKPOINTS):
         return _of_checkpoint(newest)
-    raise SourceError(f"{path}: no rows here; expected a run directory, its {JOURNAL}/, or a checkpoint's directory")
+    if is_bag(path):
+        return _of_bag(path)
+    raise SourceError(f"{path}: no rows here; expected a run directory, its {JOURNAL}/, a checkpoint's, or a bag")
 
 
 def stage1_origin(checkpoint: Path) -> Origin:
@@ -72,6 +79,9 @@ def agreed_origin(sources: Sequence[Source], stage1: Origin | None) -> Origin:
     origin = stage1 or known[0][1]
     for where, own in known:
         own.check(origin, where)
+    for source in sources:
+        if source.contract and source.contract != origin.contract:
+            raise SourceError(f"{source.path}: contract is {source.contract!r}; expected {origin.contract!r}")
     return origin
 
 
@@ -100,6 +110,22 @@ def _of_journal(path: Path, checkpoint: Path | None) -> Source:
     origin = read_origin(path) or (Origin.of_state(state, str(checkpoint)) if state else None)
     count = Counter(packed.stream for packed in read_journal(path) if not packed.refused)
     return Source(path, origin, state["config"] if state else None, count, lambda: _accepted(path))
+
+
+def _of_bag(path: Path) -> Source:
+    # In the run's directory, where `record:=true` puts it, are its settings and what its rows mean.
+    from rlt_ros.data.bags.rows import contracted_rows
+
+    run = path.resolve().parent
+    checkpoint = _newest(run / CHECKPOINTS)
+    contracts = Counter((contract, row.stream) for contract, row in contracted_rows(path))
+    known = sorted({contract for contract, _ in contracts})
+    if len(known) != 1:
+        raise SourceError(f"{path}: rows of {len(known)} contracts, {', '.join(known)}; expected those of one")
+    count = Counter({stream: n for (_, stream), n in contracts.items()})
+    settings = read_state(checkpoint)["config"] if checkpoint else None
+    origin = read_origin(run / JOURNAL)
+    return Source(path, origin, settings, count, lambda: (row for _, row in contracted_rows(path)), known[0])
 
 
 def _accepted(journal: Path) -> Iterator[Transition]:

@@ -2,6 +2,7 @@
 
 rlt train runs/monday runs/tuesday --out runs/both           as the live runs learned, phase by phase
 rlt train runs/monday/checkpoints/000004 --out runs/more --updates 50000 --set bc_beta=0.3
+rlt train runs/monday/bag --out runs/again                   the learner of a recorded run, rebuilt from its bag
 rlt train runs/monday --out runs/both --resume               what an interrupted one had still to do
 """
 
@@ -39,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(
         prog="rlt train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    result.add_argument("sources", nargs="+", type=Path, metavar="DIR", help="run, journal or checkpoint directories")
+    result.add_argument("sources", nargs="+", type=Path, metavar="DIR", help="runs, journals, checkpoints or bags")
     result.add_argument("--out", required=True, type=Path, help="new run directory")
     result.add_argument("--resume", action="store_true", help="go on in --out, where an earlier one was interrupted")
     result.add_argument(

@@ -49,7 +49,7 @@ def test_a_required_argument_that_is_missing(env: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["topic", "list"], "ros2 topic is not supported by the stand-in"),
+        (["doctor"], "ros2 doctor is not supported by the stand-in"),
         (["launch", "demo_pkg", "nothing.launch.py"], "file 'nothing.launch.py' was not found in the share directory"),
         (["launch", "no_package", "x.launch.py"], "package 'no_package' not found"),
         (["launch", "demo_pkg"], "no launch file given"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +41,19 @@ class Bag:
         self._reader = _open(path)
         self.kinds = {connection.topic: connection.msgtype for connection in self._reader.connections}
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Messages of each topic, as the bag states them."""
+        total: Counter[str] = Counter()
+        for connection in self._reader.connections:
+            total[connection.topic] += connection.msgcount
+        return dict(total)
+
+    @property
+    def definitions(self) -> Mapping[str, Any]:
+        """By type, the definitions that its messages are read with."""
+        return self._reader.typestore.fielddefs
+
     def __enter__(self) -> Bag:
         return self
 
@@ -74,13 +87,11 @@ class Bag:
             raise
         except Exception as error:  # the library lets errors of its compression and of struct through
             raise BagError(f"{self.path}: ends in a damaged place ({error}); {_KILLED}") from error
-        self._check_counts(connections, counts)
+        self._check_counts(counts)
 
-    def _check_counts(self, connections: list[Any], counts: dict[str, int]) -> None:
+    def _check_counts(self, counts: dict[str, int]) -> None:
         # Records of nothing but zeros are skipped by a reader of MCAP, and everything behind them with it.
-        stated = Counter({topic: 0 for topic in counts})
-        for connection in connections:
-            stated[connection.topic] += connection.msgcount
+        stated = Counter(self.counts)
         for topic, count in counts.items():
             if count != stated[topic]:
                 raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {stated[topic]}")

@@ -1,12 +1,11 @@
-"""The packages that read bags and pictures in them; their absence is an error that names the pip extra."""
+"""The packages that read bags; their absence is an error that names the pip extra."""
 
 from __future__ import annotations
 
 try:
-    import cv2
     import rosbags.highlevel as highlevel
     import rosbags.typesys as typesys
 except ImportError as error:
     raise ImportError(f"{error.name} is missing: pip install 'rlt_ros[bags,vision]'") from error
 
-__all__ = ["cv2", "highlevel", "typesys"]
+__all__ = ["highlevel", "typesys"]

@@ -110,7 +110,7 @@ class OwnTopics:
     def read(self, bag: Bag, raw: Raw) -> Observation | ExecutedStep:
         """An observation or a step."""
         message = bag.message(raw)
-        return step_of(message, raw) if raw.topic == self._step else _observation(message, raw)
+        return step_of(message, raw) if raw.topic == self._step else observation_of(message, raw)
 
     def features(self, values: Values) -> dict[str, Any]:
         """As the collector's."""
@@ -154,7 +154,8 @@ def _stamp(message: Any) -> int:
     return int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
 
 
-def _observation(message: Any, raw: Raw) -> Observation:
+def observation_of(message: Any, raw: Raw) -> Observation:
+    """An Observation. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
     _check(message, ("id", "cameras", "images", "proprio"), where)
     if len(message.cameras) != len(message.images):
@@ -173,7 +174,7 @@ def event_of(message: Any) -> Event:
 def step_of(message: Any, raw: Raw) -> ExecutedStep:
     """An ExecutedStep. Raises BagError naming what is wrong with it."""
     where = f"message {raw.number} of {raw.topic}"
-    _check(message, ("observation_id", "driver", "action", "sent", "phase_id"), where)
+    _check(message, ("observation_id", "driver", "action", "sent", "phase_id", "chunk_id", "reset_done"), where)
     return ExecutedStep(
         observation_id=int(message.observation_id),
         stamp=_stamp(message),
@@ -183,6 +184,11 @@ def step_of(message: Any, raw: Raw) -> ExecutedStep:
         action=_vector(message.action, len(ACTION_NAMES), f"{where}: action"),
         sent=_vector(message.sent, len(ACTION_NAMES), f"{where}: sent"),
         phase_id=int(message.phase_id),
+        chunk_id=int(message.chunk_id),
+        chunk_index=int(message.chunk_index),
+        remaining=int(message.remaining),
+        commanded=bool(message.commanded),
+        reset_done=bool(message.reset_done),
         reason=str(message.reason),
     )
 

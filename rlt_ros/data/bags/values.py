@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from rlt_ros.data.bags.errors import BagError
-from rlt_ros.data.bags.extras import cv2
+
+try:
+    import cv2
+except ImportError as error:
+    raise ImportError("cv2 is missing: pip install 'rlt_ros[bags,vision]'") from error
 
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}

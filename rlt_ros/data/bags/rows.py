@@ -1,0 +1,97 @@
+"""Rows of the replay out of the `transition` topic of a bag, as the learner took them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlt_ros.data.bags.bag import Bag
+from rlt_ros.data.bags.errors import BagError
+from rlt_ros.data.bags.versions import ABSENT, differences
+from rlt_ros.types import Features, Label, Transition
+
+TRANSITION = "rlt_ros/msg/Transition"
+
+
+def contracted_rows(path: Path) -> Iterator[tuple[str, Transition]]:
+    """Every row once, with the fingerprint of the contract that it carries; each stream in the order of its ids. Raises
+    BagError where one is missing: the rows after it are not those that were learned from.
+    """
+    done: Counter[str] = Counter()
+    early: dict[str, dict[int, tuple[str, Transition]]] = {}
+    with Bag(path) as bag:
+        topics = bag.topics_of(TRANSITION)
+        if not topics:
+            raise BagError(f"{path}: no topic of {TRANSITION}; there are {', '.join(sorted(bag.kinds)) or 'none'}")
+        _check_version(bag)
+        for raw in bag.raw(topics):
+            message = bag.message(raw)
+            waiting = early.setdefault(str(message.stream), {})
+            if message.id > done[message.stream]:
+                where = f"{path}: message {raw.number} of {raw.topic}"
+                waiting.setdefault(int(message.id), (str(message.contract), transition(message, where)))
+            while (following := waiting.pop(done[message.stream] + 1, None)) is not None:
+                done[message.stream] += 1
+                yield following
+    for stream, waiting in early.items():
+        if waiting:
+            raise BagError(f"{path}: row {done[stream] + 1} of stream {stream!r} is missing; {len(waiting)} follow it")
+
+
+def _check_version(bag: Bag) -> None:
+    """Fields that only the bag has, and numbers of another width, do not matter. Raises BagError naming the others."""
+    lacking = [line for line in differences(bag, [TRANSITION]) if line.endswith(ABSENT)]
+    if lacking:
+        raise BagError(f"{bag.path}: its rows are of an older version of the messages: {'; '.join(lacking)}")
+
+
+def transition(message: Any, where: str) -> Transition:
+    """A row from a message. Raises BagError naming the field whose length is not what the message states."""
+    horizon, size = int(message.horizon), int(message.action_dim)
+    return Transition(
+        id=int(message.id),
+        stream=str(message.stream),
+        episode=int(message.episode),
+        phase_id=int(message.phase_id),
+        step=int(message.step),
+        features_id=int(message.features_id),
+        next_features_id=int(message.next_features_id),
+        actions=_array(message.actions, np.float32, (horizon, size), f"{where}: actions"),
+        drivers=_array(message.drivers, np.uint8, (horizon,), f"{where}: drivers"),
+        rewards=_array(message.rewards, np.float32, (horizon,), f"{where}: rewards"),
+        valid_horizon=int(message.valid_horizon),
+        terminated=bool(message.terminated),
+        truncated=bool(message.truncated),
+        label=Label(int(message.label)),
+        steps_to_end=int(message.steps_to_end),
+        weights_version=int(message.weights_version),
+        last_of_phase=bool(message.last_of_phase),
+        features=tuple(features(part, where) for part in message.features),
+    )
+
+
+def features(message: Any, where: str) -> Features:
+    """Features from a message. Raises BagError likewise."""
+    stamp = int(message.header.stamp.sec) * 1_000_000_000 + int(message.header.stamp.nanosec)
+    shape = (int(message.horizon), int(message.action_dim))
+    where = f"{where}: features {message.id}"
+    return Features(
+        id=int(message.id),
+        stamp=stamp,
+        episode=int(message.episode),
+        step=int(message.step),
+        z=_array(message.z_rl, np.float32, (-1,), f"{where}: z_rl"),
+        proprio=_array(message.proprio, np.float32, (-1,), f"{where}: proprio"),
+        reference=_array(message.reference, np.float32, shape, f"{where}: reference"),
+    )
+
+
+def _array(values: Any, kind: type, shape: tuple[int, ...], where: str) -> np.ndarray:
+    found = np.array(values, dtype=kind)
+    if shape != (-1,) and found.size != int(np.prod(shape)):
+        raise BagError(f"{where} has {found.size} values; expected {' x '.join(map(str, shape))}")
+    return found.reshape(shape)

@@ -1,0 +1,1 @@
+"""Bags: recorded, played, described and repaired."""

@@ -1,0 +1,1 @@
+"""Topics: what there is, and what goes over them."""
