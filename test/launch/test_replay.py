@@ -55,7 +55,7 @@ def test_a_bag_beside_a_live_executor_moves_nothing(rig: Rig, tmp_path: Path) ->
     carried_out(rig, played, env)
     assert len(heard["/rlt/action_chunk"]) > 20
     assert int(rig.value("counts", "refused_action_chunk")) > refused
-    carried_out(rig, ["ros2", "launch", "rlt_ros", "replay.launch.py", f"bag:={bag}", "into:=view"], env)
+    carried_out(rig, ["ros2", "run", "rlt_ros", "replay", bag], env)
     assert len(heard["/replay/rlt/action_chunk"]) > 20 and len(heard["/replay/target_pose"]) > 20
     rig.run(1.0)
     assert {step.driver for step in rig.steps[held:]} == {msg.ExecutedStep.HOLD}
