@@ -1,7 +1,8 @@
-"""Photographs the panel beside a run of the simulated arm, some minutes: python docs/images/panel.py FOLDER [LABELS].
+"""Photographs the panel beside a run of the simulated arm, some minutes: python docs/images/panel.py FOLDER LABELS [ARGUMENT..].
 
-Writes panel.png (1280 x 800) and panel-tablet.png (800 x 1280) in the middle of the first critical phase after LABELS
-(25) labelled ones. Needs Chromium and Playwright. A run of its own is started and ended, in ROS domain ROS_DOMAIN_ID.
+Writes panel.png (1280 x 800) and panel-tablet.png (800 x 1280) in a critical phase after LABELS labelled ones. Needs
+Chromium and Playwright. A run of its own is started, with arguments for its launch file such as checkpoint:=DIR, and
+ended, in ROS domain ROS_DOMAIN_ID.
 """
 
 import os
@@ -27,10 +28,10 @@ LARGER = {"image_width": 240, "image_height": 180}
 """Pictures in the shape of a camera's; what the policy sees of them is the same."""
 
 
-def main(out: Path, labels: int) -> None:
+def main(out: Path, labels: int, arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        processes = [run(Path(folder))]
+        processes = [run(Path(folder), arguments)]
         try:
             processes.append(panel(Path(folder)))
             for name, (width, height) in SIZES.items():
@@ -48,12 +49,12 @@ def main(out: Path, labels: int) -> None:
             chromium.close()
 
 
-def run(folder: Path) -> subprocess.Popen:
+def run(folder: Path, arguments: list[str]) -> subprocess.Popen:
     settings = yaml.safe_load(SETTINGS.read_text())
     settings["/**/sim"] = {"ros__parameters": LARGER}
     file = folder / "params.yaml"
     file.write_text(yaml.safe_dump(settings))
-    given = [f"params_file:={file}", f"run_dir:={folder / 'run'}", "practice_minutes:=60.0"]
+    given = [f"params_file:={file}", f"run_dir:={folder / 'run'}", "practice_minutes:=60.0", *arguments]
     return start(["ros2", "launch", "rlt_ros", "stage2.launch.py", *given], folder / "launch.log")
 
 
@@ -86,4 +87,4 @@ def photograph(page: Page, labels: int, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 25)
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -74,6 +74,16 @@ def test_what_was_not_recorded_is_counted_by_its_numbers(tmp_path: Path) -> None
     assert [phase.lost for phase in found.phases] == [2, 0]
 
 
+def test_what_was_sent_again_or_came_late_is_no_loss(tmp_path: Path) -> None:
+    made = run([(20, SUCCESS)])
+    late = [(topic, receipt + 3 * PERIOD, message) for topic, receipt, message in made.messages if receipt % 7 == 0]
+    again = [(topic, receipt + 5 * PERIOD, message) for topic, receipt, message in made.messages]
+    moved = [entry for entry in made.messages if entry[1] % 7 != 0]
+    found = surveyed(Recording(moved + late + again), tmp_path)
+    assert found.lost == {STEPS: 0, OBSERVATIONS: 0}
+    assert [(phase.steps, phase.lost) for phase in found.phases] == [(20, 0)]
+
+
 def test_a_pause_of_the_recorder_is_a_gap(tmp_path: Path) -> None:
     made = run([(40, SUCCESS)])
     hole = [entry for entry in made.messages if not START + 20 * PERIOD <= entry[1] < START + 30 * PERIOD]
@@ -93,7 +103,7 @@ def test_a_bag_that_begins_or_ends_within_a_phase_says_so(tmp_path: Path, capsys
 
 
 def test_a_restarted_graph_is_a_second_run_and_no_loss(tmp_path: Path) -> None:
-    first, second = run([(20, SUCCESS)]), run([(10, FAILURE)], stamps_from=200)
+    first, second = run([(20, SUCCESS)], ids_from=50), run([(10, FAILURE)], stamps_from=200)
     found = surveyed(Recording(first.messages + second.messages), tmp_path)
     assert [(phase.run, phase.label.name) for phase in found.phases] == [(0, "SUCCESS"), (1, "FAILURE")]
     assert found.lost == {STEPS: 0, OBSERVATIONS: 0}

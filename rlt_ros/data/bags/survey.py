@@ -94,7 +94,7 @@ class _Reading:
         self._bag, self.read, self.found = bag, 0, Survey(bag.path)
         self._stamped = {topic: bag.stamped(topic) for topic in bag.kinds}
         self._runs = Runs()
-        self._numbers: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        self._numbers: dict[str, dict[str, _Numbers]] = defaultdict(lambda: defaultdict(_Numbers))
         self._seen: dict[int, int] = {}
         self._answers: dict[str, list[float]] = defaultdict(list)
         for topic, kind in bag.kinds.items():
@@ -112,7 +112,7 @@ class _Reading:
             self._runs.event(event_of(message))
             return
         number = int(getattr(message, NUMBERS[raw.kind]))
-        self._numbers[raw.topic][str(getattr(message, "stream", ""))].append(number)
+        self._numbers[raw.topic][str(getattr(message, "stream", ""))].add(number, header_stamp(raw))
         if raw.kind == STEP:
             self._runs.step(step_of(message, raw))
         self._answered(raw, number)
@@ -130,14 +130,30 @@ class _Reading:
         found.answers = {topic: np.array(seconds) for topic, seconds in self._answers.items()}
         for topic, streams in self._numbers.items():
             if self._bag.kinds[topic] in GAPLESS:
-                found.lost[topic] = sum(_lost(numbers) for numbers in streams.values())
+                found.lost[topic] = sum(numbers.lost for numbers in streams.values())
         return found
 
 
-def _lost(numbers: list[int]) -> int:
-    """Numbers between those that follow each other; where they begin anew, another run has begun."""
-    jumps = np.diff(np.array(numbers, dtype=np.int64))
-    return int((jumps[jumps > 1] - 1).sum())
+class _Numbers:
+    """Of a stream whose sender counts one by one. What is sent again counts once; where numbers begin anew under newer
+    stamps, another run has begun."""
+
+    def __init__(self) -> None:
+        self._runs: list[set[int]] = [set()]
+        self._highest, self._newest = 0, 0
+
+    def add(self, number: int, stamp: int) -> None:
+        """Take the number of a message."""
+        if self._runs[-1] and number <= self._highest and stamp > self._newest:
+            self._runs.append(set())
+            self._highest = 0
+        self._runs[-1].add(number)
+        self._highest, self._newest = max(self._highest, number), max(self._newest, stamp)
+
+    @property
+    def lost(self) -> int:
+        """Numbers between the first and the last of each run that did not come."""
+        return sum(max(run) - min(run) + 1 - len(run) for run in self._runs if run)
 
 
 def _phases(placed: list[Placed]) -> Iterator[PhaseFound]:

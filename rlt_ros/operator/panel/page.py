@@ -116,7 +116,8 @@ class Page:
 
     def _title(self, received: Received | None, where: str, old: bool) -> view.Line:
         age = "no status yet" if received is None else f"status {received.age:.0f} s old" if old else "up to date"
-        return [("rlt_ros ", "strong"), (f"{where} ", "dim"), (age, "bad" if old else "dim")]
+        devices = view.devices(None if received is None else received.status)
+        return [("rlt_ros ", "strong"), (f"{where} ", "dim"), (f"{age}   ", "bad" if old else "dim"), *devices]
 
     def _facts_of(self, status: OperatorStatus) -> None:
         for name, line in view.tiles(status).items():
