@@ -5,54 +5,36 @@ ros2 launch rlt_ros collect.launch.py out:=demos robot:=franka operator:=person 
 """
 
 from pathlib import Path
-from typing import Any
 
 from launch.actions import (
     DeclareLaunchArgument,
     GroupAction,
     LogInfo,
     OpaqueFunction,
-    SetEnvironmentVariable,
     Shutdown,
 )
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.nodes import launch_parts as parts
 from rlt_ros.nodes.launching import chosen_operator, end_of, with_devices
 from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.nodes.respawn import when_it_ends
-from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
-
-DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "collect.yaml"])
-TRUTH_VALUES = ["true", "false"]
 
 ARGUMENTS = [
     DeclareLaunchArgument("out", description="Directory of the dataset; an existing one is refused."),
-    DeclareLaunchArgument("resume", default_value="false", choices=TRUTH_VALUES, description="Append to out."),
+    DeclareLaunchArgument("resume", default_value="false", choices=parts.TRUTH_VALUES, description="Append to out."),
     DeclareLaunchArgument("episodes", default_value="50", description="Saved demonstrations; 0: until Ctrl-C."),
-    DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
-    DeclareLaunchArgument(
-        "operator",
-        default_value="auto",
-        choices=["auto", "scripted", "person"],
-        description="Who demonstrates. auto: scripted with robot:=sim, else a person.",
-    ),
-    DeclareLaunchArgument(
-        "devices",
-        default_value="",
-        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
-    ),
+    parts.robot(),
+    *parts.person("demonstrates"),
     DeclareLaunchArgument(
         "demonstrator",
         default_value="task",
         choices=["task", "expert"],
         description="Of the scripted operator: with the errors of the task's demonstrator, or exact.",
     ),
-    DeclareLaunchArgument(
-        "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
-    ),
+    parts.task(),
     DeclareLaunchArgument("instruction", default_value="insert the peg", description="The task in words."),
     DeclareLaunchArgument(
         "pictures",
@@ -61,31 +43,19 @@ ARGUMENTS = [
         description="policy: at policy resolution, as PNG. full: as the cameras give them, as video.",
     ),
     DeclareLaunchArgument(
-        "keep_failures", default_value="false", choices=TRUTH_VALUES, description="Keep those labelled a failure."
+        "keep_failures", default_value="false", choices=parts.TRUTH_VALUES, description="Keep those labelled a failure."
     ),
     DeclareLaunchArgument(
         "reset",
         default_value="auto",
-        choices=["auto", *TRUTH_VALUES],
+        choices=["auto", *parts.TRUTH_VALUES],
         description="Reset the robot after a label, a real one by lift and motion. auto: with robot:=sim.",
     ),
-    DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
-    DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
-    DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
-    DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
-    DeclareLaunchArgument("seed", default_value="1", description="Of start states and scripted demonstrator."),
-    DeclareLaunchArgument(
-        "lockstep",
-        default_value="auto",
-        choices=["auto", *TRUTH_VALUES],
-        description="Step for step with the simulator: same seed, same dataset. auto: with a scripted operator.",
-    ),
-    DeclareLaunchArgument(
-        "use_sim_time",
-        default_value="auto",
-        choices=["auto", *TRUTH_VALUES],
-        description="Take time from /clock. auto: with robot:=sim.",
-    ),
+    *parts.files("collect.yaml"),
+    *parts.namespaces(),
+    parts.seed("start states and scripted demonstrator"),
+    parts.lockstep("dataset"),
+    parts.use_sim_time(),
     *recording_arguments(),
 ]
 
@@ -111,19 +81,10 @@ def usable_place(path: str, resume: bool) -> Path:
 
 def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bool) -> GroupAction:
     """All nodes of the graph under one namespace."""
-
-    def chosen(name: str, automatic: bool) -> bool:
-        return automatic if argument[name] == "auto" else argument[name] == "true"
-
-    shared = {
-        "robot_config": argument["robot_config"],
-        "robot_namespace": argument["robot_namespace"],
-        "lockstep": simulated and chosen("lockstep", scripted),
-        "use_sim_time": chosen("use_sim_time", simulated),
-    }
+    shared = parts.common_parameters(argument)
     seed = {"seed": int(argument["seed"])}
     task = {"task": argument["task"]} if simulated else {}
-    session = {"scripted": scripted, "reset": chosen("reset", simulated), "teleports": simulated}
+    session = {"scripted": scripted, "reset": parts.chosen(argument["reset"], simulated), "teleports": simulated}
     script = {"demonstrator": argument["demonstrator"], **task} if scripted else {}
     recording = {
         "out": str(out),
@@ -136,29 +97,20 @@ def run_nodes(argument: dict[str, str], out: Path, simulated: bool, scripted: bo
         "end_on_failure": scripted,
     }
 
-    def node(executable: str, name: str, *parameters: dict, **options: Any) -> Node:
-        merged = {key: value for part in (shared, *parameters) for key, value in part.items() if value != ""}
-        return Node(
-            package="rlt_ros",
-            executable=executable,
-            name=name,
-            parameters=[argument["params_file"], merged],
-            output="screen",
-            **options,
-        )
+    node = parts.NodeMaker(argument["params_file"], shared).node
 
     def vital(name: str, *parameters: dict, executable: str = "") -> Node:
-        return node(executable or name, name, *parameters, on_exit=end_of(name))
+        return node(name, *parameters, executable=executable, on_exit=end_of(name))
 
     nodes = [
         vital("observation"),
         vital("executor", {"reset": "teleport" if simulated else "motion"}),
         vital("teleop", seed, session, script, executable="collect_teleop"),
-        node("collector", "collector", recording, on_exit=end_of_recording),
+        node("collector", recording, on_exit=end_of_recording),
     ]
     if with_devices(argument["devices"], shared["lockstep"]):
         devices = {"devices": argument["devices"]}
-        nodes.append(node("input_devices", "input_devices", devices, **when_it_ends("input_devices", lockstep=False)))
+        nodes.append(node("input_devices", devices, **when_it_ends("input_devices", lockstep=False)))
     if simulated:
         nodes.insert(0, vital("sim", seed, task))
     recording_of_all = recorder(argument, out.with_name(f"{out.name}_bag"))
@@ -175,6 +127,4 @@ def end_of_recording(event, context: LaunchContext) -> list:  # noqa: ANN001 - P
 
 def generate_launch_description() -> LaunchDescription:
     """Arguments, then everything that depends on them."""
-    # Threads of numerical libraries are set explicitly: several processes share few cores.
-    threads = SetEnvironmentVariable("OMP_NUM_THREADS", "1")
-    return LaunchDescription([*ARGUMENTS, threads, OpaqueFunction(function=collect)])
+    return LaunchDescription([*ARGUMENTS, parts.one_thread(), OpaqueFunction(function=collect)])

@@ -6,21 +6,16 @@ ros2 launch rlt_ros deploy.launch.py policy:=FILE robot:=franka checkpoint:=DIR 
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from launch.actions import DeclareLaunchArgument, GroupAction, LogInfo, OpaqueFunction, SetEnvironmentVariable
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.actions import DeclareLaunchArgument, GroupAction, LogInfo, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.substitutions import FindPackageShare
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.loop.session import chosen_evaluations
+from rlt_ros.nodes import launch_parts as parts
 from rlt_ros.nodes.launching import checked_rules, chosen_operator, end_of, new_directory, with_devices
-from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
-
-TRUTH_VALUES = ["true", "false"]
-DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])
 
 ARGUMENTS = [
     DeclareLaunchArgument("policy", description="policy.safetensors of a run of stage2.launch.py."),
@@ -30,47 +25,21 @@ ARGUMENTS = [
         default_value="final",
         description="On the same starts, with commas between: base, base_with_noise, final, final_with_noise.",
     ),
-    DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
-    DeclareLaunchArgument(
-        "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
-    ),
-    DeclareLaunchArgument(
-        "operator",
-        default_value="auto",
-        choices=["auto", "scripted", "person"],
-        description="Who switches and labels. auto: a script with robot:=sim, else a person.",
-    ),
-    DeclareLaunchArgument(
-        "devices",
-        default_value="",
-        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
-    ),
-    DeclareLaunchArgument(
-        "referee", default_value="", description="Rules (YAML) that begin and label beside the operator; empty: none."
-    ),
+    parts.robot(),
+    parts.task(),
+    *parts.person("switches and labels"),
+    parts.referee(),
     DeclareLaunchArgument(
         "checkpoint",
         default_value="",
         description="The run's Stage-1 checkpoint; empty: with robot:=sim the cached one.",
     ),
-    DeclareLaunchArgument("run_dir", default_value="", description="New directory for it; empty: runs/<date-time>."),
-    DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
-    DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
-    DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
-    DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
-    DeclareLaunchArgument("seed", default_value="1", description="Of start states, VLA and exploration."),
-    DeclareLaunchArgument(
-        "lockstep",
-        default_value="auto",
-        choices=["auto", *TRUTH_VALUES],
-        description="Step for step with the simulator. auto: with a scripted operator.",
-    ),
-    DeclareLaunchArgument(
-        "use_sim_time",
-        default_value="auto",
-        choices=["auto", *TRUTH_VALUES],
-        description="Take time from /clock. auto: with robot:=sim.",
-    ),
+    parts.run_dir(),
+    *parts.files("stage2.yaml"),
+    *parts.namespaces(),
+    parts.seed("start states, VLA and exploration"),
+    parts.lockstep("results"),
+    parts.use_sim_time(),
 ]
 
 
@@ -101,36 +70,17 @@ def stage1_of(argument: dict[str, str]) -> Path:
 def run_nodes(argument: dict[str, str], policy: Path, checkpoint: Path, run_dir: Path) -> GroupAction:
     """All nodes of the graph under one namespace."""
     simulated = argument["robot"] == "sim"
-    scripted = chosen_operator(argument["operator"], simulated)
-
-    def chosen(name: str, automatic: bool) -> bool:
-        return automatic if argument[name] == "auto" else argument[name] == "true"
-
-    shared = {
-        "robot_config": argument["robot_config"],
-        "robot_namespace": argument["robot_namespace"],
-        "lockstep": simulated and chosen("lockstep", scripted),
-        "use_sim_time": chosen("use_sim_time", simulated),
-    }
+    shared = parts.common_parameters(argument)
     seed, stage1, driven_by = {"seed": int(argument["seed"])}, {"checkpoint": str(checkpoint)}, {"policy": str(policy)}
     task = {"task": argument["task"] if simulated else ""}
     session = {
-        "scripted": scripted,
+        "scripted": chosen_operator(argument["operator"], simulated),
         "eval_episodes": int(argument["episodes"]),
         "evaluations": list(chosen_evaluations([name.strip() for name in argument["evaluations"].split(",")])),
         "run_dir": str(run_dir),
     }
 
-    def node(name: str, *parameters: dict, executable: str = "", **options: Any) -> Node:
-        merged = {key: value for part in (shared, *parameters) for key, value in part.items() if value != ""}
-        return Node(
-            package="rlt_ros",
-            executable=executable or name,
-            name=name,
-            parameters=[argument["params_file"], merged],
-            output="screen",
-            **options,
-        )
+    node = parts.NodeMaker(argument["params_file"], shared).node
 
     def vital(name: str, *parameters: dict, executable: str = "") -> Node:
         return node(name, *parameters, executable=executable, on_exit=end_of(name))
@@ -154,6 +104,4 @@ def run_nodes(argument: dict[str, str], policy: Path, checkpoint: Path, run_dir:
 
 def generate_launch_description() -> LaunchDescription:
     """Arguments, then everything that depends on them."""
-    # Threads of numerical libraries are set explicitly: several processes share few cores.
-    threads = SetEnvironmentVariable("OMP_NUM_THREADS", "1")
-    return LaunchDescription([*ARGUMENTS, threads, OpaqueFunction(function=deploy)])
+    return LaunchDescription([*ARGUMENTS, parts.one_thread(), OpaqueFunction(function=deploy)])

@@ -8,7 +8,6 @@ ros2 launch rlt_ros stage2.launch.py robot:=franka checkpoint:=DIR role:=gpu    
 
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from launch.actions import (
     DeclareLaunchArgument,
@@ -17,15 +16,15 @@ from launch.actions import (
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
-    SetEnvironmentVariable,
     Shutdown,
 )
 from launch.event_handlers import OnProcessExit
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.substitutions import ExecutableInPackage, FindPackageShare
+from launch_ros.substitutions import ExecutableInPackage
 
 from launch import LaunchContext, LaunchDescription
+from rlt_ros.nodes import launch_parts as parts
 from rlt_ros.nodes import monitoring
 from rlt_ros.nodes.launching import (
     ALL_NODES,
@@ -40,32 +39,13 @@ from rlt_ros.nodes.launching import (
 from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.nodes.respawn import launch_id, when_it_ends
 from rlt_ros.rl.trainer import EXIT_CODE
-from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 from rlt_ros.token.cache import cached_stage1
 
-DEFAULT_PARAMETERS = PathJoinSubstitution([FindPackageShare("rlt_ros"), "config", "stage2.yaml"])
-
 ARGUMENTS = [
-    DeclareLaunchArgument("robot", default_value="sim", choices=["sim", "franka"], description="Simulated or real."),
-    DeclareLaunchArgument(
-        "task", default_value=DEFAULT_TASK, choices=list(TASKS), description="Simulated task; of no effect otherwise."
-    ),
-    DeclareLaunchArgument(
-        "operator",
-        default_value="auto",
-        choices=["auto", "scripted", "person"],
-        description="Who switches, labels and corrects. auto: a script with robot:=sim, else a person.",
-    ),
-    DeclareLaunchArgument(
-        "devices",
-        default_value="",
-        description="Input devices of the person: presets of config/operator/devices or files, with commas between.",
-    ),
-    DeclareLaunchArgument(
-        "referee",
-        default_value="",
-        description="Rules (YAML) that begin and label phases beside the operator; empty: none.",
-    ),
+    parts.robot(),
+    parts.task(),
+    *parts.person("switches, labels and corrects"),
+    parts.referee(),
     DeclareLaunchArgument(
         "fault",
         default_value="",
@@ -74,12 +54,11 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "checkpoint", default_value="", description="Stage-1 checkpoint; empty: with robot:=sim trained first."
     ),
-    DeclareLaunchArgument("run_dir", default_value="", description="New directory for it; empty: runs/<date-time>."),
+    parts.run_dir(),
     DeclareLaunchArgument(
         "resume", default_value="false", choices=["true", "false"], description="Go on in an existing run_dir."
     ),
-    DeclareLaunchArgument("params_file", default_value=DEFAULT_PARAMETERS, description="Node parameters (YAML)."),
-    DeclareLaunchArgument("robot_config", default_value="", description="Robot config (YAML); empty: the FR3's."),
+    *parts.files("stage2.yaml"),
     DeclareLaunchArgument(
         "role",
         default_value="all",
@@ -94,15 +73,9 @@ ARGUMENTS = [
         default_value="",
         description="Of role:=gpu: namespaces of the robots that one learner serves, with commas between; empty: one.",
     ),
-    DeclareLaunchArgument("namespace", default_value="rlt", description="Of this package's nodes and topics."),
-    DeclareLaunchArgument("robot_namespace", default_value="", description="Namespace of the robot's own topics."),
-    DeclareLaunchArgument("seed", default_value="1", description="Of start states, VLA, exploration, learner."),
-    DeclareLaunchArgument(
-        "lockstep",
-        default_value="auto",
-        choices=["auto", "true", "false"],
-        description="Step for step with the simulator: same seed, same curve. auto: with a scripted operator.",
-    ),
+    *parts.namespaces(),
+    parts.seed("start states, VLA, exploration, learner"),
+    parts.lockstep("curve"),
     DeclareLaunchArgument(
         "reset",
         default_value="auto",
@@ -116,12 +89,7 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         "eval_episodes", default_value="50", description="Evaluation episodes of each policy after practice."
     ),
-    DeclareLaunchArgument(
-        "use_sim_time",
-        default_value="auto",
-        choices=["auto", "true", "false"],
-        description="Take time from /clock. auto: with robot:=sim.",
-    ),
+    parts.use_sim_time(),
     DeclareLaunchArgument(
         "autostart",
         default_value="true",
@@ -188,15 +156,10 @@ def train_first(argument: dict[str, str], run_dir: Path) -> list:
 def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, here: frozenset[str]) -> GroupAction:
     """The nodes of this machine, those of a robot under its namespace."""
     simulated = argument["robot"] == "sim"
-    scripted = chosen_operator(argument["operator"], simulated)
     robots = [name.strip() for name in argument["robots"].split(",") if name.strip()]
-    shared = {
-        "robot_config": argument["robot_config"],
-        "robot_namespace": argument["robot_namespace"],
-        "lockstep": simulated and chosen(argument["lockstep"], scripted),
-        # Each of several simulated robots has a clock of its own; features and learner need none.
-        "use_sim_time": not robots and chosen(argument["use_sim_time"], simulated),
-    }
+    shared = parts.common_parameters(argument)
+    # Each of several simulated robots has a clock of its own; features and learner need none.
+    shared["use_sim_time"] &= not robots
     seed = {"seed": int(argument["seed"])}
     managed = {"autostart": argument["autostart"] == "true"}
     stage1 = {"checkpoint": str(Path(checkpoint).expanduser().resolve())}
@@ -206,7 +169,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     reset = {"reset": "teleport" if teleports else "motion"}
     session = {
         "teleports": teleports,
-        "scripted": scripted,
+        "scripted": chosen_operator(argument["operator"], simulated),
         "practice_minutes": float(argument["practice_minutes"]),
         "max_episodes": int(argument["max_episodes"]),
         "eval_episodes": int(argument["eval_episodes"]),
@@ -214,17 +177,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     serving = {"robots": ",".join(robots), "end_with_sessions": "teleop" not in here}
     clock = own_clock(argument["robot_namespace"]) if simulated else []
 
-    def node(name: str, *parameters: dict, **options: Any) -> Node:
-        merged = {key: value for part in (shared, *parameters) for key, value in part.items() if value != ""}
-        return Node(
-            package="rlt_ros",
-            executable=name,
-            name=name,
-            parameters=[argument["params_file"], merged],
-            remappings=clock,
-            output="screen",
-            **options,
-        )
+    node = parts.NodeMaker(argument["params_file"], shared, clock).node
 
     def vital(name: str, *parameters: dict) -> Node:
         return node(name, *parameters, **when_it_ends(name, shared["lockstep"]))
@@ -265,11 +218,6 @@ def under(namespace: str, nodes: list[Node]) -> GroupAction:
     return GroupAction([PushRosNamespace(namespace), *nodes])
 
 
-def chosen(value: str, automatic: bool) -> bool:
-    """Of an argument with the choices auto, true and false."""
-    return automatic if value == "auto" else value == "true"
-
-
 def end_if_training_failed(event, context: LaunchContext) -> None:  # noqa: ANN001 - ProcessExited
     """The arm must not go on with stale weights, and a learner that is started again would fail again."""
     if event.returncode == EXIT_CODE:
@@ -284,6 +232,4 @@ def end_with_learner(event, context: LaunchContext) -> list:  # noqa: ANN001 - P
 
 def generate_launch_description() -> LaunchDescription:
     """Arguments, then everything that depends on them."""
-    # Threads of numerical libraries are set explicitly: several processes share few cores.
-    threads = SetEnvironmentVariable("OMP_NUM_THREADS", "1")
-    return LaunchDescription([*ARGUMENTS, threads, OpaqueFunction(function=stage2)])
+    return LaunchDescription([*ARGUMENTS, parts.one_thread(), OpaqueFunction(function=stage2)])
