@@ -15,6 +15,7 @@ from launch import LaunchContext, LaunchDescription
 from rlt_ros.loop.session import chosen_evaluations
 from rlt_ros.nodes import launch_parts as parts
 from rlt_ros.nodes.launching import checked_rules, chosen_operator, end_of, new_directory, with_devices
+from rlt_ros.nodes.recording import recorder, recording_arguments
 from rlt_ros.token.cache import cached_stage1
 
 ARGUMENTS = [
@@ -40,6 +41,8 @@ ARGUMENTS = [
     parts.seed("start states, VLA and exploration"),
     parts.lockstep("results"),
     parts.use_sim_time(),
+    *recording_arguments(),
+    parts.monitor(),
 ]
 
 
@@ -99,7 +102,8 @@ def run_nodes(argument: dict[str, str], policy: Path, checkpoint: Path, run_dir:
     if argument["referee"]:
         nodes.append(node("referee", checked_rules(argument["referee"]), respawn=True, respawn_delay=1.0))
     said = LogInfo(msg=f"run directory {run_dir}, policy {policy}, Stage-1 checkpoint {checkpoint}")
-    return GroupAction([said, PushRosNamespace(argument["namespace"]), *nodes])
+    beside = recorder(argument, run_dir / "bag") + parts.monitors(argument, shared["use_sim_time"], run_dir)
+    return GroupAction([said, *beside, PushRosNamespace(argument["namespace"]), *nodes])
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -25,7 +25,6 @@ from launch_ros.substitutions import ExecutableInPackage
 
 from launch import LaunchContext, LaunchDescription
 from rlt_ros.nodes import launch_parts as parts
-from rlt_ros.nodes import monitoring
 from rlt_ros.nodes.launching import (
     ALL_NODES,
     checked_rules,
@@ -97,12 +96,7 @@ ARGUMENTS = [
         description="Activate the lifecycle nodes at start; false: by `ros2 lifecycle`.",
     ),
     *recording_arguments(),
-    DeclareLaunchArgument(
-        "monitor",
-        default_value="false",
-        choices=list(monitoring.CHOICES),
-        description="true: markers, RViz and rqt, as monitor.launch.py; rerun: the Rerun viewer, recorded in run_dir.",
-    ),
+    parts.monitor(),
 ]
 
 
@@ -205,10 +199,7 @@ def run_nodes(argument: dict[str, str], checkpoint: str, run_dir: Path | None, h
     for number, robot in enumerate(robots or [argument["namespace"]] if "features" in here else []):
         own = {"seed": seed["seed"] + number}
         groups.append(under(robot, [vital("features", managed, own, stage1, task)]))
-    watched = monitoring.Watched(
-        argument["namespace"], argument["robot_namespace"], argument["robot_config"], shared["use_sim_time"]
-    )
-    groups += monitoring.chosen(argument["monitor"], watched, run_dir)
+    groups += parts.monitors(argument, shared["use_sim_time"], run_dir)
     lines = [f"run directory {run_dir}, Stage-1 checkpoint {checkpoint}", split_notice(here)]
     return GroupAction([*(LogInfo(msg=line) for line in lines if line), *groups])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from launch.actions import DeclareLaunchArgument, SetEnvironmentVariable
@@ -10,6 +11,7 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
+from rlt_ros.nodes import monitoring
 from rlt_ros.nodes.launching import chosen_operator
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS
 
@@ -99,6 +101,22 @@ def use_sim_time() -> DeclareLaunchArgument:
         choices=["auto", *TRUTH_VALUES],
         description="Take time from /clock. auto: with robot:=sim.",
     )
+
+
+def monitor() -> DeclareLaunchArgument:
+    """Whether and with what the run is looked at."""
+    return DeclareLaunchArgument(
+        "monitor",
+        default_value="false",
+        choices=list(monitoring.CHOICES),
+        description="true: markers, RViz and rqt, as monitor.launch.py; rerun: the Rerun viewer, recorded in run_dir.",
+    )
+
+
+def monitors(argument: Mapping[str, str], sim_time: bool, where: Path | None) -> list[Any]:
+    """What `monitor` asks for. where: the run directory, None where this machine keeps none."""
+    names = (argument["namespace"], argument["robot_namespace"], argument["robot_config"])
+    return monitoring.chosen(argument["monitor"], monitoring.Watched(*names, sim_time), where)
 
 
 def one_thread() -> SetEnvironmentVariable:
