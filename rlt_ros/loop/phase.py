@@ -184,7 +184,8 @@ class PhaseMachine:
         over = self._phase in (Phase.IDLE, Phase.LABELLED) or self._label is not Label.NONE
         if self._paused or over:
             return ""
-        return f"next: an episode is under way ({self._phase.name}); label it first, or reset"
+        instead = "label it first" if self._phase is Phase.CRITICAL else "begin and label it, or reset"
+        return f"next: an episode is under way ({self._phase.name}); {instead}"
 
     def _refuse_hand_back(self) -> str:
         return "" if self._mode is Mode.HUMAN else f"hand_back: the person does not drive ({self._mode.name})"

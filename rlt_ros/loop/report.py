@@ -43,16 +43,21 @@ SILENCE = 3.0
 
 
 def status_line(
-    progress: Progress, control_rate: float, actor: Any | None, learner: Any | None, links: Iterable[Any] = ()
+    progress: Progress,
+    control_rate: float,
+    actor: Any | None,
+    learner: Any | None,
+    links: Iterable[Any] = (),
+    driver: Driver | None = None,
 ) -> str:
     """One line: stage, episodes, success of the last 20, who drives, rows, updates, weight age, links, alarms.
 
     actor, learner: the newest ActorStats and LearnerStats (any object with their fields), None before the first. links:
-    the newest LinkStats of each node on another machine.
+    the newest LinkStats of each node on another machine. driver: of the last executed step.
     """
     parts = [_stage(progress, control_rate), f"episode {progress.episode}", f"last 20: {_percent(progress.recent)}"]
-    if actor is not None:
-        parts.append(f"{Driver(actor.driver).name} drives")
+    if driver is not None:
+        parts.append("the arm holds" if driver is Driver.HOLD else f"{driver.name} drives")
     if learner is not None:
         parts.append(f"rows {learner.rows}")
         debt = f" (+{learner.update_debt})" if learner.update_debt else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlt_ros.loop.conductor import Conductor
 from rlt_ros.loop.phase import PhaseMachine
-from rlt_ros.loop.report import summary_text, write_json
+from rlt_ros.loop.report import success_interval, summary_text, write_json
 from rlt_ros.loop.session import Session, SessionConfig, chosen_evaluations
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import run
@@ -23,6 +23,7 @@ class Table:
         self._node, self._started, self._told = node, time.monotonic(), False
         self.run_dir = Path(declare(node, "run_dir", "", "Directory for summary.json; empty: none is written."))
         self._policy = declare(node, "policy", "", "Policy file that the actor drives by, for summary.json.")
+        success_interval(0, 1)  # loads what the table needs while there is time: launch waits for seconds only
 
     def begin(self) -> None:
         """Tell the results; the node ends with exit code 0."""
@@ -71,9 +72,8 @@ class DeployTeleopNode(TeleopNode):
     def make_board(self) -> StatusBoard:
         return StatusBoard(self.conductor, self.control_rate, _open, learns=False)
 
-    def close(self) -> None:
-        if not self.conductor.finished:
-            self._finale.tell(interrupted=True)
+    def interrupted(self) -> None:
+        self._finale.tell(interrupted=True)
         super().close()
 
 

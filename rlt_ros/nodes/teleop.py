@@ -25,6 +25,7 @@ from rlt_ros.nodes.run_log import RunLogTap
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.scripted import PractisingPerson, ScriptedPerson
 from rlt_ros.operator.board import StatusBoard
+from rlt_ros.operator.coach import next_press
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import PROPRIO_NAMES, Mode
 
@@ -222,6 +223,13 @@ class TeleopNode(BaseNode):
 
     def close(self) -> None:
         self._log.close(self.exit_code)
+        if self.exit_code is None:
+            self.interrupted()
+
+    def interrupted(self) -> None:
+        """The session has not come to its end: say where it stood."""
+        where = f"; run directory {self.run_dir}" if self.run_dir.name else ""
+        print(f"interrupted: {self.status_line()}{where}", flush=True)
 
     def _counted(self, seen: Seen) -> bool:
         done = self.conductor.executed
@@ -236,7 +244,11 @@ class TeleopNode(BaseNode):
         """Where the session stands, for the terminal."""
         progress = self.conductor.session.progress
         elsewhere = [link for link in self.links.values() if link.host != HOST]
-        return status_line(progress, self.control_rate, self.actor, self.learner, elsewhere)
+        done, machine = self.conductor.executed, self.conductor.machine
+        driver = None if done is None else done.driver
+        line = status_line(progress, self.control_rate, self.actor, self.learner, elsewhere, driver)
+        waits_for = "" if self.conductor.finished else next_press(machine.phase, machine.mode)
+        return f"{line} | {waits_for}" if waits_for and not self._scripted else line
 
 
 def main() -> None:

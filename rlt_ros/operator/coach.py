@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rlt_ros.loop.session import PRACTICE
 from rlt_ros.operator.status import OperatorStatus
 from rlt_ros.operator.tally import LAST
-from rlt_ros.types import Label, Phase
+from rlt_ros.types import Label, Mode, Phase
 
 MANY_FAILURES = 4
 """In a row, after which going on as before is a waste of robot time."""
@@ -18,18 +18,33 @@ MUCH_HELP = 0.5
 GOOD = 0.9
 """Success of the last 20 above which the same starts teach little."""
 LONG_PHASE = 60.0
-"""Seconds of one critical phase after which a label is probably forgotten."""
+"""Seconds of a critical phase after which a label is probably forgotten, and of an approach after which a begin is."""
+
+
+def next_press(phase: Phase, mode: Mode) -> str:
+    """What a session that has not ended waits for from the person, empty if for nothing."""
+    waits = mode is Mode.HOLD and phase in (Phase.IDLE, Phase.LABELLED)
+    return "the arm waits for you: next or reset begins an episode" if waits else ""
 
 
 def hints(status: OperatorStatus, phase_seconds: float) -> tuple[str, ...]:
-    """One sentence each, the most urgent first; none in an evaluation. phase_seconds: robot time of the phase."""
-    return () if status.stage != PRACTICE or status.finished else tuple(_hints(status, phase_seconds))
+    """One sentence each, the most urgent first. phase_seconds: robot time of the phase, or of the approach."""
+    return () if status.finished else (*_forgotten(status, phase_seconds), *_practice(status))
 
 
-def _hints(status: OperatorStatus, phase_seconds: float) -> Iterator[str]:
-    outcomes = [label for label in status.labels if label in (Label.SUCCESS, Label.FAILURE)]
+def _forgotten(status: OperatorStatus, phase_seconds: float) -> Iterator[str]:
+    if next_press(status.phase, status.mode):
+        yield next_press(status.phase, status.mode)
     if status.phase is Phase.CRITICAL and phase_seconds > LONG_PHASE:
         yield f"this critical phase has lasted {phase_seconds:.0f} s: label it as soon as it is decided"
+    if status.phase is Phase.APPROACH and phase_seconds > LONG_PHASE:
+        yield f"this approach has lasted {phase_seconds:.0f} s: begin the critical phase; nothing is learned before"
+
+
+def _practice(status: OperatorStatus) -> Iterator[str]:
+    if status.stage != PRACTICE:
+        return
+    outcomes = [label for label in status.labels if label in (Label.SUCCESS, Label.FAILURE)]
     if status.failure_streak >= MANY_FAILURES:
         yield f"{status.failure_streak} failures in a row: correct once, or look at start pose, scene and cameras"
     if len(outcomes) < FEW_LABELS:

@@ -126,6 +126,7 @@ def test_an_interrupted_run_ends_cleanly(stage2: Start, how: str) -> None:
     assert TRACEBACK not in graph.text
     assert "process has died" not in graph.text, graph.text[-3000:]
     assert (graph.run_dir / "checkpoints/000001/state.json").exists()
+    assert "interrupted: practice " in graph.text and not (graph.run_dir / "summary.json").exists()
     assert not list(graph.run_dir.rglob("*.partial")) and not list(graph.run_dir.rglob("*.tmp"))
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from rlt_ros.loop.report import News, status_line
 from rlt_ros.loop.session import Progress
+from rlt_ros.types import Driver
 
 PROGRESS = Progress("practice", 7, 0.5, 2400, 8400)
 
@@ -17,6 +18,12 @@ def learner(**alarms: float) -> SimpleNamespace:
 def test_without_alarms_the_line_ends_with_what_is_learned():
     line = status_line(PROGRESS, 20.0, None, learner(alarm_q=0.0, alarm_copy=0.0))
     assert line == "practice 2.0 of 7.0 min | episode 7 | last 20: 50 % | rows 300 | updates 1500"
+
+
+def test_who_drives_is_who_did_the_last_step_and_an_arm_that_holds_is_said_to():
+    line = status_line(PROGRESS, 20.0, None, None, driver=Driver.HUMAN)
+    assert line.endswith("| HUMAN drives")
+    assert status_line(PROGRESS, 20.0, None, None, driver=Driver.HOLD).endswith("| the arm holds")
 
 
 def test_the_end_is_not_called_an_evaluation():

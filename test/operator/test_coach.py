@@ -6,7 +6,7 @@ import pytest
 
 from rlt_ros.operator.coach import hints
 from rlt_ros.operator.status import OperatorStatus
-from rlt_ros.types import Label, Phase
+from rlt_ros.types import Label, Mode, Phase
 
 S, F = Label.SUCCESS, Label.FAILURE
 
@@ -16,6 +16,8 @@ def status(labels: tuple[Label, ...] = (), **values: object) -> OperatorStatus:
     streak = next((i for i, label in enumerate(reversed(labels)) if label is S), len(labels))
     figures = {
         "stage": "practice",
+        "phase": Phase.APPROACH,
+        "mode": Mode.VLA,
         "labels": labels,
         "success_rate": sum(outcomes) / len(outcomes) if outcomes else None,
         "failure_streak": streak,
@@ -28,6 +30,9 @@ def status(labels: tuple[Label, ...] = (), **values: object) -> OperatorStatus:
     ("seen", "seconds", "words"),
     [
         (status(phase=Phase.CRITICAL), 75.0, "has lasted 75 s"),
+        (status(), 75.0, "this approach has lasted 75 s"),
+        (status(phase=Phase.IDLE, mode=Mode.HOLD), 0.0, "next or reset begins an episode"),
+        (status(phase=Phase.LABELLED, mode=Mode.HOLD, stage="final"), 0.0, "next or reset begins an episode"),
         (status((S, F, F, F, F)), 0.0, "4 failures in a row"),
         (status((F,) * 12), 0.0, "no success among the last 12"),
         (status((S, F) * 5, intervention_rate=0.62), 0.0, "drove 62 % of the steps"),
@@ -49,6 +54,8 @@ def test_what_is_due_is_said(seen: OperatorStatus, seconds: float, words: str) -
         status((S,) * 20, intervention_rate=0.1),
         status((F,) * 20, stage="final"),
         status((F,) * 20, finished=True),
+        status(phase=Phase.LABELLED, mode=Mode.HOLD, finished=True),
+        status(phase=Phase.APPROACH, mode=Mode.HOLD),
         status((S,) * 18 + (F, F)),
     ],
 )

@@ -15,6 +15,9 @@ from rclpy.signals import SignalHandlerOptions
 
 SPIN_TIME = 0.5
 """Seconds that a node looks around before it says what there is."""
+STILL, PATIENCE = 0.5, 5.0
+"""Seconds without anything new after which it goes no further, and after which it does so in any case: there is no
+daemon that has looked around before, and on a busy machine a node is found later than another."""
 HIDDEN_NAME = f"{HIDDEN_NODE_PREFIX}ros2cli"
 
 
@@ -37,9 +40,23 @@ def open_node(args: argparse.Namespace, name: str = "") -> Iterator[Node]:
             enable_rosout=False,
             parameter_overrides=[Parameter("use_sim_time", value=getattr(args, "use_sim_time", False))],
         )
-        spin(node, getattr(args, "spin_time", SPIN_TIME))
+        look_around(node, getattr(args, "spin_time", SPIN_TIME))
         yield node
         node.destroy_node()
+
+
+def look_around(node: Node, seconds: float) -> None:
+    """Work off what comes for a time, and on for as long as more of the graph turns up."""
+    spin(node, seconds)
+    end, seen, since = time.monotonic() + PATIENCE, _sights(node), time.monotonic()
+    while seconds > 0 and time.monotonic() < min(end, since + STILL):
+        spin(node, 0.05)
+        if (now := _sights(node)) != seen:
+            seen, since = now, time.monotonic()
+
+
+def _sights(node: Node) -> tuple[int, int]:
+    return len(node.get_node_names()), len(node.get_topic_names_and_types())
 
 
 def spin(node: Node, seconds: float) -> None:

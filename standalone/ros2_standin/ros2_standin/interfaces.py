@@ -8,7 +8,7 @@ from typing import Any
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 
-from .graph import topics
+from .graph import PATIENCE, topics, wait_for
 
 
 def interface(name: str, kind: str) -> Any:
@@ -22,11 +22,12 @@ def interface(name: str, kind: str) -> Any:
 
 
 def class_of(node: Node, topic: str) -> Any:
-    """Class of the messages of a topic, None where nobody knows the topic. Raises RuntimeError with several types."""
+    """Class of the messages of a topic, None where nobody knows the topic for some seconds. Raises RuntimeError with
+    several types."""
     full = expand_topic_name(topic, node.get_name(), node.get_namespace())
-    types = topics(node, include_hidden=True).get(full)
-    if not types:
+    if not wait_for(node, lambda: full in topics(node, include_hidden=True), PATIENCE):
         return None
+    types = topics(node, include_hidden=True)[full]
     if len(types) > 1:
         raise RuntimeError(f"Cannot echo topic '{topic}', as it contains more than one type: [{', '.join(types)}]")
     return interface(types[0], "msg")
