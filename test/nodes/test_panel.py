@@ -84,7 +84,7 @@ def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(
     view.press("rl")
     view.shows("RL refused: the gate is closed: 212 of 512 rows", where="#answers")
     view.press("human")
-    view.until(lambda: scene.mode.mode == Mode.HUMAN, "the person's turn")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HUMAN, "the person's turn")
     view.press("pause")
     view.shows("PAUSE", where="[data-part=episode]")
     view.press("success")
@@ -95,7 +95,7 @@ def test_buttons_change_the_mode_on_the_topic_and_the_answers_are_shown(
     view.press("next")
     view.until(lambda: scene.mode.phase == Phase.APPROACH and scene.mode.episode == 2, "the next episode")
     view.press("stop")
-    view.until(lambda: scene.mode.mode == Mode.HOLD, "the stop")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HOLD, "the stop")
     view.shows("stop: the arm holds", where="#answers")
     view.shows("to anyone: stop: the arm holds", where="[data-part=last]")
     view.page.reload()
@@ -120,7 +120,7 @@ def test_keys_do_what_buttons_do_and_held_ones_count_once(scene: Scene, view: Vi
     # What has the focus is not pressed by the space bar, which is stop.
     view.page.locator("[data-press=success]").focus()
     keyboard.press("Space")
-    view.until(lambda: scene.mode.mode == Mode.HOLD, "the stop")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HOLD, "the stop")
     assert scene.mode.phase == Phase.CRITICAL
     answers = scene.status.answers
     for _ in range(60):
@@ -148,7 +148,7 @@ def test_a_held_finger_on_stop_sends_it_again_and_a_second_tap_counts_once(scene
     view.page.mouse.up()
     view.page.locator("[data-press=human]").dblclick()
     view.shows("human: pressed again within 0.7 s, counted once", where="#answers")
-    view.until(lambda: scene.mode.mode == Mode.HUMAN, "the person's turn")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HUMAN, "the person's turn")
     # A finger that is let go ends it.
     assert scene.mode.mode == Mode.HUMAN
 
@@ -228,18 +228,18 @@ def test_a_page_without_its_panel_says_so_and_that_stop_does_not_work(
     start(port)
     other.until(lambda: not other.text("#lost") and other.part("mode") == "HOLD", "the new panel")
     other.press("human")
-    other.until(lambda: scene.mode.mode == Mode.HUMAN, "the person's turn")
+    other.until(lambda: scene.mode and scene.mode.mode == Mode.HUMAN, "the person's turn")
     view.until(lambda: view.part("mode") == "HUMAN", "the other view's word of it")
 
 
 def test_a_page_whose_framework_hangs_says_so_and_stop_still_works(scene: Scene, view: View) -> None:
     view.press("human")
-    view.until(lambda: scene.mode.mode == Mode.HUMAN, "the person's turn")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HUMAN, "the person's turn")
     view.page.evaluate("window.socket.disconnect()")
     warning = "getComputedStyle(document.body, '::before').content"
     view.until(lambda: "NOT BEING UPDATED" in view.page.evaluate(warning), "word of it")
     view.press("stop")
-    view.until(lambda: scene.mode.mode == Mode.HOLD, "the stop")
+    view.until(lambda: scene.mode and scene.mode.mode == Mode.HOLD, "the stop")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -27,7 +27,9 @@ CONFIGS = (
     Stage1Config, TokenConfig,
 )  # fmt: skip
 CLASSES = (RLTAlgorithm, RLTPolicy)
-LAUNCH = (ROOT / "launch" / "stage2.launch.py").read_text()
+LAUNCH = "".join(
+    path.read_text() for path in (ROOT / "launch" / "stage2.launch.py", PACKAGE / "nodes" / "launch_parts.py")
+)
 BATCHES = "\n".join((PACKAGE / "lerobot" / name).read_text() for name in ("observations.py", "batches.py"))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from ..numbers import not_negative_float, positive_float, unsigned_int
+from ..number_types import not_negative_float, positive_float, unsigned_int
 from ..qos import overrides_from
 from .bag_reader import existing_bag, opened
 from .player import ACKNOWLEDGED, Options, Player

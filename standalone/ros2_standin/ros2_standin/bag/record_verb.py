@@ -6,7 +6,7 @@ import argparse
 import datetime
 from pathlib import Path
 
-from ..numbers import unsigned_int
+from ..number_types import unsigned_int
 from ..qos import overrides_from
 from .bag_writer import BagWriter, Storage
 from .mcap_files import PRESETS

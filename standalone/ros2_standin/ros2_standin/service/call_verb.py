@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from ..graph import HIDDEN_NAME, open_node, spin
 from ..interfaces import interface
-from ..numbers import positive_float
+from ..number_types import positive_float
 from ..values import fill
 
 

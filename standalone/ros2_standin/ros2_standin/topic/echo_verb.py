@@ -13,7 +13,7 @@ from rclpy.task import Future
 
 from ..graph import add_node_arguments, open_node
 from ..interfaces import class_of, interface
-from ..numbers import positive_float, unsigned_int
+from ..number_types import positive_float, unsigned_int
 from ..qos import add_qos_arguments, chosen
 from ..values import Shown, as_csv, as_yaml
 

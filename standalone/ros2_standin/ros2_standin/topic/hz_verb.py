@@ -15,7 +15,7 @@ from rclpy.qos import qos_profile_sensor_data
 
 from ..graph import add_node_arguments, open_node
 from ..interfaces import class_of
-from ..numbers import positive_int
+from ..number_types import positive_int
 
 WINDOW = 10_000
 
