@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PROCESSES = {Path(__file__).parent / folder for folder in ("launch", "nodes")}
+PROCESSES = {Path(__file__).parent / folder for folder in ("launch", "nodes", "standalone")}
 """Folders of tests that start real processes."""
 
 

@@ -29,6 +29,7 @@ class MarkersNode(BaseNode):
         self._publisher = self.create_publisher(MarkerArray, "markers", qos.COMMAND)
         self.every(1.0 / rate, self._on_tick)
         Reports(self, robot.name)
+        self.get_logger().info(f"{self._publisher.topic_name}: markers in {self._frame}, at most {rate:g} a second")
 
     def _on_tick(self) -> None:
         if self._publisher.get_subscription_count():

@@ -110,7 +110,7 @@ def check_tools_are_named(text: str) -> None:
 def test_monitoring_alone_starts_without_a_graph_and_ends_cleanly(tmp_path: Path) -> None:
     graph = Graph(tmp_path / "launch.log", {"plotjuggler": "true"}, launch_file="monitor.launch.py")
     try:
-        graph.wait_for(lambda: graph.node("markers"), 60, "the markers node")
+        graph.wait_for_line(rf"{MARKERS}: markers in {ROBOT.base_frame}, at most 10 a second")
         graph.wait_for_line(r"plotjuggler is not installed: apt install ros-\w+-plotjuggler|going on without plotjugg")
         graph.send(signal.SIGINT, whole_group=True)
         graph.end(60)

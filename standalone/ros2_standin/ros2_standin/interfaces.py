@@ -7,6 +7,7 @@ from typing import Any
 
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from .graph import PATIENCE, topics, wait_for
 
@@ -31,3 +32,10 @@ def class_of(node: Node, topic: str) -> Any:
     if len(types) > 1:
         raise RuntimeError(f"Cannot echo topic '{topic}', as it contains more than one type: [{', '.join(types)}]")
     return interface(types[0], "msg")
+
+
+def publishers_of(node: Node, topic: str) -> list[TopicEndpointInfo]:
+    """Who publishes a topic, none where nobody does for some seconds: without their QoS nothing of a latched topic
+    would come."""
+    wait_for(node, lambda: node.count_publishers(topic) > 0, PATIENCE)
+    return node.get_publishers_info_by_topic(topic)

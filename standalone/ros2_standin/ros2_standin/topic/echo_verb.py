@@ -12,7 +12,7 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.task import Future
 
 from ..graph import add_node_arguments, open_node
-from ..interfaces import class_of, interface
+from ..interfaces import class_of, interface, publishers_of
 from ..number_types import positive_float, unsigned_int
 from ..qos import add_qos_arguments, chosen
 from ..values import Shown, as_csv, as_yaml
@@ -47,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     """Print messages until the end."""
     with open_node(args, args.node_name) as node:
-        profile = chosen(args, node.get_publishers_info_by_topic(args.topic_name))
         kind = interface(args.message_type, "msg") if args.message_type else class_of(node, args.topic_name)
         if kind is None:
             print(f"WARNING: topic [{args.topic_name}] does not appear to be published yet")
             raise RuntimeError("Could not determine the type for the passed topic")
+        profile = chosen(args, publishers_of(node, args.topic_name))
         done = Future()
         events = None if args.no_lost_messages else SubscriptionEventCallbacks(message_lost=_lost)
         node.create_subscription(
