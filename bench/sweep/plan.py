@@ -1,6 +1,7 @@
 """What a sweep runs: a YAML file of cells, each some settings and options of `rlt fast`.
 
 options: {minutes: 7}                        # of every cell
+seeds: [1, 2, 3]                             # each cell is run with these, 1 to 5 where nothing stands here
 cells:
   default: {}
   no_z: {set: {use_z: false}}
@@ -37,10 +38,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """The cells by name, and the options that they share."""
+    """The cells by name, the options that they share, and the seeds of each."""
 
     cells: dict[str, Cell]
     options: dict[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
 
     def chosen(self, names: Sequence[str]) -> dict[str, Cell]:
         """Some of the cells, all without names. Raises ConfigError on an unknown one."""

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan = load_plan(args.plan)
     given = {name: getattr(args, name) for name in ("minutes", "eval_episodes", "checkpoint")}
     options = plan.options | {name: value for name, value in given.items() if value}
-    todo = [run for run in runs(args.out, plan.chosen(args.cells), args.seeds, options) if not run.finished]
+    todo = [run for run in runs(args.out, plan.chosen(args.cells), args.seeds or plan.seeds, options) if not run.finished]
     print(f"{len(todo)} runs to do, {args.jobs} at a time")
     failed = 0
     with ThreadPoolExecutor(args.jobs) as pool:
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     result.add_argument("--plan", type=Path, default=CELLS, help="YAML (default: the settings behind the defaults)")
     result.add_argument("--out", type=Path, required=True, help="directory of the results; named again, it goes on")
     result.add_argument("--checkpoint", default="", help="of Stage 1 (default: the demo's, trained if need be)")
-    result.add_argument("--seeds", type=_numbers, default=[1, 2, 3, 4, 5], help="default: 1,2,3,4,5")
+    result.add_argument("--seeds", type=_numbers, help="such as 1,2,3 (default: the plan's)")
     result.add_argument("--minutes", type=float, help="practice, minutes of robot time (default: the plan's)")
     result.add_argument("--eval-episodes", type=int, help="of each evaluation (default: the plan's)")
     result.add_argument("--jobs", type=int, default=2, help="processes at a time (default: 2)")
