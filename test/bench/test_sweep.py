@@ -33,6 +33,12 @@ def test_every_cell_is_made_of_options_and_settings_that_exist(path):
         settings([from_arguments(args.set)], {})
 
 
+def test_results_come_from_seeds_that_no_setting_was_chosen_with():
+    sweep, *results = (set(load_plan(path).seeds) for path in PLANS)
+    assert sweep == {1, 2, 3, 4, 5}
+    assert results and all(len(seeds) >= 5 and not seeds & sweep for seeds in results)
+
+
 def test_a_cell_s_own_options_come_before_those_of_all():
     cell = Cell({"utd": 1}, {"minutes": 19, "moments": [7, 19], "exact": False})
     words = ["--minutes", "19", "--expert", "--moments", "7,19", "--no-base", "--set=utd=1"]
