@@ -19,7 +19,7 @@ from rlt_ros.lerobot.hub import CONFIG_NAME, SAFETENSORS_SINGLE_FILE, ModelHubMi
 from rlt_ros.lerobot.offline import TokenTraining
 from rlt_ros.lerobot.policy import RLTPolicy
 from rlt_ros.rl.agent import UpdateInfo, load_strictly
-from rlt_ros.rl.graphs import make_agent
+from rlt_ros.rl.algorithms import make_agent
 from rlt_ros.rl.learner import Diverged
 from rlt_ros.rl.replay import Batch
 from rlt_ros.tensor import Tensor, torch

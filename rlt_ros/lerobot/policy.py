@@ -13,8 +13,8 @@ from rlt_ros.lerobot.batches import bounded
 from rlt_ros.lerobot.config import RLTConfig
 from rlt_ros.lerobot.fields import expect, finite
 from rlt_ros.rl.agent import Agent, load_strictly
+from rlt_ros.rl.algorithms import make_actor
 from rlt_ros.rl.config import AgentConfig
-from rlt_ros.rl.networks import Actor
 from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.token.checkpoint import load_stage1
 from rlt_ros.token.model import RLToken
@@ -38,7 +38,7 @@ class RLTPolicy(nn.Module):
             torch.manual_seed(config.agent.seed)
             self.token = RLToken(config.token, config.embed_width, config.token_kinds)
         generator = torch.Generator().manual_seed(config.agent.seed)
-        self.actor = Actor(config.agent, config.dims, generator)
+        self.actor = make_actor(config.agent, config.dims, generator)
         self.ema = copy.deepcopy(self.actor).requires_grad_(False)
         self.to(config.agent.device)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rlt_ros.loop.evaluation import Evaluator
-from rlt_ros.loop.parts import Parts, real_parts
+from rlt_ros.loop.parts import TRAINED, Parts, real_parts
 from rlt_ros.loop.report import score_lines, write_json
 from rlt_ros.loop.session import chosen_evaluations
 from rlt_ros.loop.settings import Settings, from_arguments, settings
@@ -26,12 +26,13 @@ POLICY, SETTINGS = "policy.safetensors", "settings.json"
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a policy comes from. policy: its file. checkpoint, task, robot_config: as in its run's settings."""
+    """Where a policy comes from. policy: its file. checkpoint, task, robot_config, z: as in its run's settings."""
 
     policy: Path
     checkpoint: str
     task: str
     robot_config: str
+    z: str = TRAINED
 
     @staticmethod
     def of(args: argparse.Namespace) -> Origin:
@@ -48,7 +49,8 @@ class Origin:
         if not checkpoint:
             raise ValueError(f"{run} has no {SETTINGS} that names its Stage-1 checkpoint: --checkpoint DIR")
         robot_config = args.robot_config or told.get("robot_config", "")
-        return Origin(policy, checkpoint, args.task or told.get("task", DEFAULT_TASK), robot_config)
+        task, z = args.task or told.get("task", DEFAULT_TASK), told.get("z", TRAINED)
+        return Origin(policy, checkpoint, task, robot_config, z)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +94,7 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
     origin, evaluations = Origin.of(args), chosen_evaluations(args.evaluations)
     world = changed_world(origin.task, args.world)
     chosen = settings([from_arguments(args.set)], {})
-    made_of = {"task": origin.task, "operator": chosen.operator, "world": world}
+    made_of = {"task": origin.task, "operator": chosen.operator, "world": world, "z": origin.z}
     parts = real_parts(origin.checkpoint, origin.robot_config, args.seed, **made_of)
     weights = read_policy_file(origin.policy, parts.learner.contract)
     scores = _evaluator(parts, chosen, args).scores(evaluations, parts.load(weights))

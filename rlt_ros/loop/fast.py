@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rlt_ros.data.contract import read_contract
-from rlt_ros.loop.parts import real_parts
+from rlt_ros.loop.parts import TRAINED, UNTRAINED, Z, real_parts
 from rlt_ros.loop.practice import Practice, Wishes
 from rlt_ros.loop.record import Record, refuse_used
 from rlt_ros.loop.report import summary_text, write_json
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add = result.add_argument
     add("--checkpoint", default="", help="Stage-1 checkpoint (default: the demo's, trained first unless it is cached)")
+    add("--z", choices=Z, default=TRAINED, help="what the agent gets as z_rl, for comparisons: docs/learning.md")
     add("--task", choices=list(TASKS), default=DEFAULT_TASK, help=f"what is simulated (default: {DEFAULT_TASK})")
     add("--robot-config", default="", help="robot config YAML (default: the FR3's)")
     add("--device", default="cpu", help="of torch, for VLA and RL token, such as cuda (default: cpu)")
@@ -95,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _practice(args: argparse.Namespace) -> Practice:
-    checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config, args.task)
+    checkpoint = args.checkpoint or _demo_checkpoint(args.robot_config, args.task, args.z == UNTRAINED)
     chosen = _settings(args, checkpoint)
     wishes = Wishes(args.moments, args.dither, args.expert, args.exact, base=not args.no_base)
     parts = real_parts(
@@ -107,13 +108,14 @@ def _practice(args: argparse.Namespace) -> Practice:
         operator=chosen.operator,
         device=args.device,
         vla_url=args.vla_url,
+        z=args.z,
     )
     if chosen.record.init_weights:
         parts.learner.start_from(Path(chosen.record.init_weights))
     record = None
     if args.run_dir is not None:
         record = Record(args.run_dir, parts.learner, chosen.record)
-        made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config}
+        made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config, "z": args.z}
         made_with["contract"] = parts.learner.contract
         write_json(args.run_dir / "settings.json", made_with | chosen.as_dict() | {"evaluated": asdict(wishes)})
     return Practice(parts, chosen, wishes, record, lambda line: print(line, file=sys.stderr, flush=True))
@@ -132,18 +134,19 @@ def _settings(args: argparse.Namespace, checkpoint: str) -> Settings:
     return settings(sources, {"agent": {"seed": args.seed}, "session": session})
 
 
-def _demo_checkpoint(robot_config: str, task: str) -> str:
-    """The one that `stage2.launch.py` uses; trained now if it is not in the cache."""
+def _demo_checkpoint(robot_config: str, task: str, untrained: bool) -> str:
+    """The one that `stage2.launch.py` uses, or the same with a random encoder; made now if it is not in the cache."""
     from contextlib import redirect_stdout
 
     from rlt_ros.token import stage1_cli
 
     options = ["--robot-config", robot_config] if robot_config else []
+    options += ["--token", "untrained"] if untrained else []
     with redirect_stdout(sys.stderr):
         failed = stage1_cli.main(["--preset", "demo", "--task", task, *options])
     if failed:
         raise ValueError(f"Stage 1 failed with exit code {failed}")
-    return str(cached_stage1("demo", seed=0, robot_config=robot_config, task=task))
+    return str(cached_stage1("demo", seed=0, robot_config=robot_config, task=task, untrained=untrained))
 
 
 class _InterruptedBy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,10 @@ from rlt_ros.sim.config import SimConfig
 from rlt_ros.sim.operator import OperatorConfig
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
+
+TRAINED, UNTRAINED, PIXELS = "token", "untrained", "pixels"
+Z = (TRAINED, UNTRAINED, PIXELS)
+"""What the agent gets besides proprioception and reference: the RL token, that of a random encoder, small pictures."""
 
 
 class World(Protocol):
@@ -114,12 +118,14 @@ def real_parts(
     device: str = "cpu",
     vla_url: str = "",
     world: SimConfig | None = None,
+    z: str = TRAINED,
 ) -> Parts:
     """A simulated task, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
     task: a name of `sim.tasks.TASKS`. agent: settings of the learner, by default those of the design with the
     checkpoint's chunk and the seed; its chunk is the loop's. operator: of the scripted person. device, vla_url: as in
-    `token.checkpoint.load_stage1`. world: simulated instead of the task's own.
+    `token.checkpoint.load_stage1`. world: simulated instead of the task's own. z: "pixels" puts small pictures in the
+    place of z_rl, which the agent learns to see by itself; anything else is the checkpoint's token.
     Raises ContractMismatch if robot or task and checkpoint disagree, ValueError if the chunk is longer than the VLA's
     horizon, ImportError naming the extra if torch or MuJoCo is missing.
     """
@@ -130,23 +136,26 @@ def real_parts(
     from rlt_ros.sim.peg import PegInsertion
     from rlt_ros.token.checkpoint import load_stage1
     from rlt_ros.token.extractor import FeatureExtractor
+    from rlt_ros.token.pixels import PixelExtractor, pixel_shape, with_pixels
 
     robot, stage1 = load_robot(robot_config), load_stage1(checkpoint, device, vla_url)
     contract = stage1.contract
     contract.check_robot(robot)
     contract.check_task(task)
-    agent, dims = agent or AgentConfig(chunk=contract.chunk, seed=seed), Dims(*contract.sizes)
+    agent = agent or AgentConfig(chunk=contract.chunk, seed=seed)
+    if z == PIXELS:
+        agent, contract = replace(agent, pixels=pixel_shape(contract)), with_pixels(contract)
     if agent.chunk > contract.horizon:
         raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(
         robot=robot,
         world=PegInsertion(world or find_task(task).sim, robot, seed),
-        extractor=FeatureExtractor(stage1, seed, threads=1),
+        extractor=(PixelExtractor if z == PIXELS else FeatureExtractor)(stage1, seed, threads=1),
         operator=ScriptedOperator(operator, seed=seed),
         person=Expert(robot),
         learner=RLTLearner(
             agent,
-            dims,
+            Dims(*contract.sizes),
             contract.fingerprint,
             1e3 * robot.action_scale.translation,
             rotation_rad=robot.action_scale.rotation,

@@ -35,7 +35,7 @@ class Agent:
         self.config, self.dims = config, dims
         self.generator = torch.Generator().manual_seed(config.seed)
         self._draws = Draws(config, self.generator)
-        self.actor = Actor(config, dims, self.generator).to(config.device)
+        self.actor = self._make_actor().to(config.device)
         self.critic = CriticEnsemble(config, dims, self.generator).to(config.device)
         self.ema = copy.deepcopy(self.actor).requires_grad_(False)
         self.target = copy.deepcopy(self.critic).requires_grad_(False)
@@ -182,6 +182,9 @@ class Agent:
     def grad_norm(self, network: str) -> float:
         """Norm of the newest gradient of "actor" or "critic" before clipping; NaN before the first."""
         return self._trained[network].grad_norm
+
+    def _make_actor(self) -> Actor:
+        return Actor(self.config, self.dims, self.generator)
 
     def _optimised(self, module: torch.nn.Module) -> Optimised:
         return Optimised(module, self.config.learning_rate, self.config.grad_clip)

@@ -20,6 +20,7 @@ NOT_NEGATIVE = (
 )  # fmt: skip
 AT_LEAST_ONE = ("chunk", "critics", "actor_every", "layers", "batch")
 CHOICES = {
+    "algorithm": ("rlt", "sac"),
     "bootstrap_type": ("standard", "always"),
     "actor_form": ("absolute", "residual"),
     "bc_target": ("reference", "success"),
@@ -40,6 +41,8 @@ class Dims:
 @dataclass(frozen=True)
 class AgentConfig:
     """Everything that decides what is learned. Equation numbers are those of arXiv 2604.23073."""
+
+    algorithm: str = "rlt"  # "sac": soft actor-critic in its place, a baseline
 
     # Return and windows
     gamma: float = 0.99  # discount per control step
@@ -75,6 +78,7 @@ class AgentConfig:
 
     # Networks and optimisation
     use_z: bool = True  # False: actor and critics see zeros in place of z_rl, an ablation
+    pixels: tuple[int, ...] = ()  # channels, height, width of pictures in place of z_rl, an ablation
     use_reference: bool = True  # False: the actor sees zeros in place of the reference, an ablation; BC keeps it
     hidden: int = 256  # units per hidden layer
     layers: int = 2  # hidden layers of actor and critics
@@ -140,6 +144,8 @@ class AgentConfig:
         _require(self, "gate_reference_error", close, "inf without pre-training: nothing would bring the actor there")
 
     def _check_device(self) -> None:
+        _require(self, "pixels", len(self.pixels) in (0, 3), "empty, or channels, height and width")
+        _require(self, "cuda_graphs", not self.cuda_graphs or self.algorithm == "rlt", "false with algorithm 'sac'")
         _require(self, "cuda_graphs", self.device.startswith("cuda") or not self.cuda_graphs, "false on another device")
 
     def _check_rows(self) -> None:

@@ -19,11 +19,6 @@ WARM_UP = 3
 """Calls on a side stream before a capture, as CUDA asks for: libraries set themselves up in them."""
 
 
-def make_agent(config: AgentConfig, dims: Dims) -> Agent:
-    """The agent that a configuration asks for: `GraphedAgent` with `cuda_graphs`."""
-    return GraphedAgent(config, dims) if config.cuda_graphs else Agent(config, dims)
-
-
 class Captured(Generic[Result]):
     """A function of nothing that reads and writes fixed memory, replayed from a CUDA graph after its first calls."""
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rlt_ros.rl.alarms import AlarmLimits
+from rlt_ros.rl.algorithms import make_agent
 from rlt_ros.rl.budget import Budget
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.diagnostics import Diagnostics
 from rlt_ros.rl.flat import keep_freed_memory
 from rlt_ros.rl.gate import Gate, Progress
-from rlt_ros.rl.graphs import make_agent
 from rlt_ros.rl.phases import PhaseOutcome
 from rlt_ros.rl.probes import PROBE_ROWS, UNKNOWN, Probes, Scale, probe
 from rlt_ros.rl.replay import Replay

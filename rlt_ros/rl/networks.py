@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.vision import eyes
 from rlt_ros.tensor import torch
 
 Tensor = torch.Tensor
@@ -25,11 +26,13 @@ class Actor(nn.Module):
     Without `use_reference` zeros stand in its place, whatever is given.
     """
 
-    def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator) -> None:
+    def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator, outputs: int = 1) -> None:
+        """outputs: numbers of the last layer for each number of the chunk."""
         super().__init__()
         self.shape = (config.chunk, len(config.policy_dims(dims)))
         flat = self.shape[0] * self.shape[1]
-        sizes = [dims.z + dims.proprio + flat, *[config.hidden] * config.layers, flat]
+        self.see, seen = eyes(config, dims, generator)
+        sizes = [seen + flat, *[config.hidden] * config.layers, outputs * flat]
         self.weights = nn.ParameterList(_uniform((o, i), i, generator) for i, o in pairwise(sizes))
         self.biases = nn.ParameterList(_uniform((o,), i, generator) for i, o in pairwise(sizes))
         self._blind = not config.use_reference
@@ -40,13 +43,21 @@ class Actor(nn.Module):
 
     def forward(self, state: Tensor, reference: Tensor) -> Tensor:
         """Chunk (B, C, d) for a state (B, S) and the policy's dimensions of a reference (B, C, d)."""
+        return self.placed(torch.tanh_(self.raw(state, reference)).view(-1, *self.shape), reference)
+
+    def raw(self, state: Tensor, reference: Tensor) -> Tensor:
+        """What the last layer gives, (B, outputs * C * d)."""
         seen = torch.zeros_like(reference) if self._blind else reference
-        h = torch.cat([state, seen.flatten(1)], dim=1)
+        h = torch.cat([self.see(state), seen.flatten(1)], dim=1)
         last = len(self.weights) - 1
         for i, (weight, bias) in enumerate(zip(self.weights, self.biases)):
             h = nn.functional.linear(h, weight, bias)
-            h = torch.relu_(h) if i < last else torch.tanh_(h)
-        chunk = h.view(-1, *self.shape)
+            if i < last:
+                h = torch.relu_(h)
+        return h
+
+    def placed(self, chunk: Tensor, reference: Tensor) -> Tensor:
+        """A chunk in (-1, 1) as it is, or in the residual form as a correction of the reference. All (B, C, d)."""
         return chunk if self._limit is None else _clamped(reference + self._limit * chunk)
 
 
@@ -58,7 +69,7 @@ class CriticEnsemble(nn.Module):
     def __init__(self, config: AgentConfig, dims: Dims, generator: torch.Generator) -> None:
         super().__init__()
         k, hidden = config.critics, config.hidden
-        state = dims.z + dims.proprio
+        self.see, state = eyes(config, dims, generator)
         action = config.chunk * len(config.policy_dims(dims))
         fan_in = state + action
         self.state_weight = _uniform((k, state, hidden), fan_in, generator)
@@ -79,7 +90,7 @@ class CriticEnsemble(nn.Module):
         taken = action.flatten(1)
         bias, state_weight, action_weight = of(self.first_bias), of(self.state_weight), of(self.action_weight)
         k = bias.shape[0]
-        h = torch.baddbmm(bias, state.expand(k, -1, -1), state_weight)
+        h = torch.baddbmm(bias, self.see(state).expand(k, -1, -1), state_weight)
         h = torch.baddbmm(h, taken.expand(k, -1, -1), action_weight)
         h = _normalised(h)
         for weight, bias in zip(self.weights, self.biases):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rlt_ros.rl.baselines.sac import GaussianActor
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
 from rlt_ros.tensor import torch
@@ -22,17 +23,26 @@ class PolicyNet:
 
     def act(self, features: Features, evaluation: bool = False) -> np.ndarray:
         """Mean chunk float32 (C, A) in [-1, 1]; passed-through dimensions are the reference's. Noise is the caller's.
+        An actor with a width of its own is sampled instead, the same for the same seed and features.
 
-        evaluation: the averaged actor. Raises ValueError naming a field of the wrong shape or not finite.
+        evaluation: the averaged actor, at its mean or mode. Raises ValueError naming a field of the wrong shape or not
+        finite.
         """
         self._check(features)
         chunk = np.array(features.reference[: self.config.chunk], np.float32)
         z = features.z if self.config.use_z else np.zeros_like(features.z)
         state = np.concatenate([z, features.proprio], dtype=np.float32)
-        net = self._ema if evaluation else self._actor
         with torch.no_grad():
-            chunk[:, self._free] = net(_row(state), _row(chunk[:, self._free]))[0].numpy()
+            decided = self._decide(_row(state), _row(chunk[:, self._free]), features.id, evaluation)
+        chunk[:, self._free] = decided[0].numpy()
         return chunk
+
+    def _decide(self, state: torch.Tensor, reference: torch.Tensor, number: int, evaluation: bool) -> torch.Tensor:
+        net = self._ema if evaluation else self._actor
+        if evaluation or not isinstance(net, GaussianActor):
+            return net(state, reference)
+        noise = np.random.default_rng([self.config.seed, number]).standard_normal(reference.shape, np.float32)
+        return net.sample(state, reference, torch.from_numpy(noise))[0]
 
     def _check(self, features: Features) -> None:
         shape = (len(features.reference), self.dims.action)

@@ -12,6 +12,7 @@ from safetensors.torch import load, save
 
 from rlt_ros.files import write_whole
 from rlt_ros.rl.agent import Agent, load_strictly
+from rlt_ros.rl.algorithms import make_actor
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.networks import Actor
 from rlt_ros.rl.policy import PolicyNet
@@ -20,7 +21,7 @@ from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyWeights
 
 NETWORKS = ("actor", "ema")
-MAKE = ("chunk", "passthrough", "hidden", "layers", "actor_form", "use_reference")
+MAKE = ("algorithm", "chunk", "passthrough", "hidden", "layers", "actor_form", "pixels", "use_reference")
 """Settings that say what an actor's weights mean; `residual_limit` is one in the residual form."""
 
 
@@ -118,7 +119,7 @@ def _actors(config: AgentConfig, dims: Dims, tensors: dict[str, torch.Tensor]) -
     actors = []
     for part in NETWORKS:
         own = {name.removeprefix(f"{part}."): t for name, t in tensors.items() if name.startswith(f"{part}.")}
-        actor = Actor(config, dims, torch.Generator()).requires_grad_(False)
+        actor = make_actor(config, dims, torch.Generator()).requires_grad_(False)
         try:
             load_strictly(actor, own, part)
         except ValueError as error:

@@ -27,6 +27,7 @@ UNCONCERNED = (
     "token/demonstrate_cli.py",
     "token/extractor.py",
     "token/lock.py",
+    "token/pixels.py",
     "token/progress.py",
     "token/run.py",
     "token/snapshots.py",
@@ -41,14 +42,21 @@ UNCONCERNED = (
 
 
 def cached_stage1(
-    preset: str, seed: int, robot_config: str = "", root: Path | None = None, task: str = DEFAULT_TASK
+    preset: str,
+    seed: int,
+    robot_config: str = "",
+    root: Path | None = None,
+    task: str = DEFAULT_TASK,
+    untrained: bool = False,
 ) -> Path:
     """Directory in which Stage 1 of a preset and a simulated task is cached; nothing is trained, it need not exist.
 
     robot_config: path of the robot config, empty for the default one. root: of the cache, else `cache_root`.
+    untrained: with a random token encoder.
     Raises KeyError on an unknown preset, ValueError on an unknown task.
     """
-    key = recipe_hash(preset, seed, robot_config, task)
+    config = stage1_config(preset, task)
+    key = recipe_of(config.untrained if untrained else config, seed, robot_config)
     return (root or cache_root()) / "stage1" / f"{preset}-{task}-{key[:16]}"
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rlt_ros.robot.action_space import clip_reference
-from rlt_ros.tensor import nn, torch
+from rlt_ros.tensor import Tensor, nn, torch
 from rlt_ros.token.checkpoint import Stage1
 from rlt_ros.types import PROPRIO_NAMES, Features, Observation
-from rlt_ros.vla.contract import VLAInput
+from rlt_ros.vla.contract import VLAInput, VLAOutput
 
 
 class FeatureExtractor:
@@ -51,13 +51,17 @@ class FeatureExtractor:
     def _infer(
         self, observations: Sequence[Observation], proprio: np.ndarray, state: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        contract, token = self._stage1.contract, self._stage1.token
+        contract = self._stage1.contract
         images = {name: np.stack([o.images[name] for o in observations]) for name in contract.cameras}
         seeds = [pass_seed(self._seed, o.id) for o in observations]
         out = self._stage1.vla.infer(VLAInput(images, proprio, contract.instruction, state), seeds)
+        return self._z(images, out).cpu().numpy(), out.reference.cpu().numpy()
+
+    def _z(self, images: Mapping[str, np.ndarray], out: VLAOutput) -> Tensor:
+        # (N, Z), what the agent gets besides proprioception and reference. images: uint8 (N, h, w, 3) by camera.
+        token = self._stage1.token
         device = token.e_rl.device
-        z = token.encode(out.tokens.to(device), out.mask.to(device), out.kinds)
-        return z.cpu().numpy(), out.reference.cpu().numpy()
+        return token.encode(out.tokens.to(device), out.mask.to(device), out.kinds)
 
     def _check(self, observation: Observation) -> None:
         contract = self._stage1.contract

@@ -6,7 +6,8 @@ import pytest
 from synthetic import DIMS, rows, small_config
 
 from rlt_ros.rl.agent import Agent
-from rlt_ros.rl.graphs import Captured, GraphedAgent, make_agent
+from rlt_ros.rl.algorithms import make_agent
+from rlt_ros.rl.graphs import Captured, GraphedAgent
 from rlt_ros.rl.replay import Batch, Replay
 from rlt_ros.tensor import torch
 
