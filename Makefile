@@ -51,6 +51,9 @@ results: env  ## the paper's table in simulation, plan by plan; hours; goes on w
 	for plan in bench/results/*.yaml; do \
 	  OMP_NUM_THREADS=1 $(ROS) python -m bench.sweep.run --plan $$plan --out $(OUT)/$$(basename $$plan .yaml) $(ARGS) || exit 1; \
 	done
+	for cell in $(OUT)/main/*/; do \
+	  OMP_NUM_THREADS=1 $(ROS) python -m bench.robustness.run $$cell/seed*/ --out $(OUT)/robustness/$$(basename $$cell) || exit 1; \
+	done
 
 lint: env
 	$(ROS) ruff check .

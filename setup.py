@@ -36,7 +36,7 @@ setup(
         "lerobot": ["torch", "safetensors", "huggingface-hub>=1.6"],
         "remote": ["msgpack>=1.0", "websockets>=15"],
         # Not with ROS: there OpenCV comes from the distribution, built against the distribution's numpy.
-        "vision": ["opencv-python-headless<5"],
+        "vision": ["opencv-python-headless<5", "Pillow"],
         "gpus": ["accelerate"],
         "viewer": ["rerun-sdk>=0.41,<0.42"],
         "console": ["textual>=8,<9"],

@@ -2,8 +2,9 @@
 
 python -m bench.results.report OUT --data docs/data/results --page docs/results.md
 
-OUT holds a directory for each plan, with cells and seeds in it, as `make results` leaves them. Without OUT the tables
-are drawn from the data again. Each stands between `<!-- PLAN -->` and `<!-- /PLAN -->` of the page.
+OUT holds a directory for each plan, with cells and seeds in it, and one of `bench.robustness.run` for each cell of
+`main`, as `make results` leaves them. Without OUT the tables are drawn from the data again. Each stands between
+`<!-- PLAN -->` and `<!-- /PLAN -->` of the page.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.robustness.run import WORLDS, load_worlds
 from bench.sweep.collect import collect
 from bench.sweep.report import Pooled, pooled, put_between, table
 
 PLANS = Path(__file__).parent
+ROBUSTNESS = "robustness"
 STEPS_PER_MINUTE = 20.0 * 60.0
 Seeds = Mapping[str, Any]
 HEADER = f"| policy | successes | 95 % | median seed | steps | successes a minute |\n{6 * '|---'}|"
+WORLD_PARTS = {"base": "VLA", "final": "learned", "final_with_noise": "learned, with noise"}
 NAMES = {"final": "learned, {} min", "final_with_noise": "learned, {} min, with noise"}
 
 
@@ -66,8 +70,25 @@ def _best_sigma(seeds: Seeds) -> str | None:
     return max(common, key=lambda sigma: pooled(s["dither"][sigma] for s in seeds.values()).rate, default=None)
 
 
-def page_of(plan: str, data: Mapping[str, Seeds]) -> str:
+def worlds_table(data: Mapping[str, Mapping[str, Seeds]]) -> str:
+    """What was learned in one world, in others: a table for each cell of `main`. data: cell, world, seed."""
+    return "\n\n".join(f"`{cell}`:\n\n{_worlds(worlds)}" for cell, worlds in data.items())
+
+
+def _worlds(worlds: Mapping[str, Seeds]) -> str:
+    header = "| world | " + " | ".join(WORLD_PARTS.values()) + f" |\n{'|---' * (1 + len(WORLD_PARTS))}|"
+    lines = [header]
+    for world, seeds in worlds.items():
+        scores = (pooled(s[part] for s in seeds.values()) for part in WORLD_PARTS)
+        cells = (f"{p.successes} of {p.episodes}, {p.steps:.0f} steps" for p in scores)
+        lines.append(f"| {world.replace('_', ' ')} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def page_of(plan: str, data: Mapping[str, Any]) -> str:
     """What stands between the markers of a plan."""
+    if plan == ROBUSTNESS:
+        return worlds_table(data)
     if plan == "main":
         return "\n\n".join(f"`{cell}`, {len(seeds)} seeds:\n\n{course(seeds)}" for cell, seeds in data.items())
     return table(data)
@@ -80,6 +101,20 @@ def gather(out: Path, target: Path) -> None:
         data = collect(out / plan)
         if data:
             (target / f"{plan}.json").write_text(json.dumps(data, indent=1) + "\n")
+    worlds = gather_worlds(out / ROBUSTNESS)
+    if worlds:
+        (target / f"{ROBUSTNESS}.json").write_text(json.dumps(worlds, indent=1) + "\n")
+
+
+def gather_worlds(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """Cell of `main`, world and seed to scores, worlds in the order of `worlds.yaml`."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    known = list(load_worlds(WORLDS))
+    paths = [path for path in out.glob("*/*/seed*.json") if path.parent.name in known]
+    for path in sorted(paths, key=lambda path: (path.parents[1].name, known.index(path.parent.name), path.name)):
+        scores = {name: score for name, score in json.loads(path.read_text()).items() if name in WORLD_PARTS}
+        found.setdefault(path.parents[1].name, {}).setdefault(path.parent.name, {})[path.stem[4:]] = scores
+    return found
 
 
 def _plans() -> Iterable[str]:

@@ -65,7 +65,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan = load_plan(args.plan)
     given = {name: getattr(args, name) for name in ("minutes", "eval_episodes", "checkpoint")}
     options = plan.options | {name: value for name, value in given.items() if value}
-    todo = [run for run in runs(args.out, plan.chosen(args.cells), args.seeds or plan.seeds, options) if not run.finished]
+    todo = [
+        run for run in runs(args.out, plan.chosen(args.cells), args.seeds or plan.seeds, options) if not run.finished
+    ]
     print(f"{len(todo)} runs to do, {args.jobs} at a time")
     failed = 0
     with ThreadPoolExecutor(args.jobs) as pool:

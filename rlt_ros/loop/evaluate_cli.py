@@ -1,6 +1,7 @@
 """`rlt evaluate`: a learned policy in the simulator, in one process, also in a world that it was not trained in.
 
 rlt evaluate runs/monday --episodes 100 --evaluations base,final --world peg.clearance=0.0005 random.hole=0.03
+rlt evaluate runs/monday --grid 6x5
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from rlt_ros.loop.parts import TRAINED, Parts, real_parts
 from rlt_ros.loop.report import score_lines, write_json
 from rlt_ros.loop.session import chosen_evaluations
 from rlt_ros.loop.settings import Settings, from_arguments, settings
+from rlt_ros.sim.grid import Grid
 from rlt_ros.sim.tasks import DEFAULT_TASK, TASKS, changed_world
 from rlt_ros.strict import read_mapping
 
@@ -81,6 +83,7 @@ def parser() -> argparse.ArgumentParser:
     add("--task", choices=list(TASKS), help=f"what is simulated (default: the run's, else {DEFAULT_TASK})")
     add("--robot-config", default="", help="robot config YAML (default: the run's)")
     add("--world", nargs="+", default=[], metavar="NAME=VALUE", help="changes of the simulated world")
+    add("--grid", type=_grid, metavar="6x5", help="start states with the hole on a grid, an episode for each point")
     add("--set", action="append", default=[], metavar="NAME=VALUE", help="one setting of loop or operator")
     add("--out", type=Path, help="JSON file for the result")
     add("--json", action="store_true", help="print it as JSON")
@@ -94,16 +97,29 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
     origin, evaluations = Origin.of(args), chosen_evaluations(args.evaluations)
     world = changed_world(origin.task, args.world)
     chosen = settings([from_arguments(args.set)], {})
-    made_of = {"task": origin.task, "operator": chosen.operator, "world": world, "z": origin.z}
+    made_of = {"task": origin.task, "operator": chosen.operator, "world": world, "z": origin.z, "grid": args.grid}
     parts = real_parts(origin.checkpoint, origin.robot_config, args.seed, **made_of)
     weights = read_policy_file(origin.policy, parts.learner.contract)
     scores = _evaluator(parts, chosen, args).scores(evaluations, parts.load(weights))
-    return {"policy": str(origin.policy), "task": origin.task, "world": args.world, "seed": args.seed, **scores}
+    return {"policy": str(origin.policy), "task": origin.task, "world": args.world, **_where(args), **scores}
+
+
+def _where(args: argparse.Namespace) -> dict[str, Any]:
+    grid = {"grid": f"{args.grid.columns}x{args.grid.rows}"} if args.grid else {}
+    return {"seed": args.seed} | grid
 
 
 def _evaluator(parts: Parts, chosen: Settings, args: argparse.Namespace) -> Evaluator:
-    wanted = {"eval_episodes": args.episodes, "seed": args.seed, "control_rate": parts.robot.control_rate}
+    episodes = args.grid.size if args.grid else args.episodes
+    wanted = {"eval_episodes": episodes, "seed": args.seed, "control_rate": parts.robot.control_rate}
     return Evaluator(parts, replace(chosen.session, **wanted), chosen.loop)
+
+
+def _grid(text: str) -> Grid:
+    try:
+        return Grid.of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _names(text: str) -> tuple[str, ...]:

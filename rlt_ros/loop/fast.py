@@ -114,7 +114,7 @@ def _practice(args: argparse.Namespace) -> Practice:
         parts.learner.start_from(Path(chosen.record.init_weights))
     record = None
     if args.run_dir is not None:
-        record = Record(args.run_dir, parts.learner, chosen.record)
+        record = Record(args.run_dir, parts.learner, chosen.record, parts.robot.control_rate)
         made_with = {"task": args.task, "checkpoint": checkpoint, "robot_config": args.robot_config, "z": args.z}
         made_with["contract"] = parts.learner.contract
         write_json(args.run_dir / "settings.json", made_with | chosen.as_dict() | {"evaluated": asdict(wishes)})

@@ -15,6 +15,7 @@ from rlt_ros.robot.config import RobotConfig, load_robot
 from rlt_ros.robot.pose import Pose
 from rlt_ros.robot.state import RobotState
 from rlt_ros.sim.config import SimConfig
+from rlt_ros.sim.grid import Grid
 from rlt_ros.sim.operator import OperatorConfig
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
 from rlt_ros.types import Features, Mode, Observation, Phase, PolicyWeights, Transition
@@ -119,18 +120,21 @@ def real_parts(
     vla_url: str = "",
     world: SimConfig | None = None,
     z: str = TRAINED,
+    grid: Grid | None = None,
 ) -> Parts:
     """A simulated task, the frozen VLA and token of a Stage-1 checkpoint, a new learner.
 
     task: a name of `sim.tasks.TASKS`. agent: settings of the learner, by default those of the design with the
     checkpoint's chunk and the seed; its chunk is the loop's. operator: of the scripted person. device, vla_url: as in
     `token.checkpoint.load_stage1`. world: simulated instead of the task's own. z: "pixels" puts small pictures in the
-    place of z_rl, which the agent learns to see by itself; anything else is the checkpoint's token.
+    place of z_rl, which the agent learns to see by itself; anything else is the checkpoint's token. grid: of start
+    states.
     Raises ContractMismatch if robot or task and checkpoint disagree, ValueError if the chunk is longer than the VLA's
     horizon, ImportError naming the extra if torch or MuJoCo is missing.
     """
     from rlt_ros.rl.learner import Learner as RLTLearner
     from rlt_ros.rl.weights import load_policy
+    from rlt_ros.sim.episode import draw
     from rlt_ros.sim.expert import Expert
     from rlt_ros.sim.operator import ScriptedOperator
     from rlt_ros.sim.peg import PegInsertion
@@ -149,7 +153,7 @@ def real_parts(
         raise ValueError(f"chunk is {agent.chunk}; the VLA of {checkpoint} proposes {contract.horizon} steps")
     return Parts(
         robot=robot,
-        world=PegInsertion(world or find_task(task).sim, robot, seed),
+        world=PegInsertion(world or find_task(task).sim, robot, seed, grid or draw),
         extractor=(PixelExtractor if z == PIXELS else FeatureExtractor)(stage1, seed, threads=1),
         operator=ScriptedOperator(operator, seed=seed),
         person=Expert(robot),

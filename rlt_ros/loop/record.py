@@ -16,6 +16,8 @@ from rlt_ros.rl.origin import Origin, claim
 from rlt_ros.rl.weights import write_policy_file
 from rlt_ros.types import PolicyWeights, Transition
 
+CONTROL_RATE = 20.0
+"""Hz, the default of robot configs."""
 _log = logging.getLogger(__name__)
 
 
@@ -34,10 +36,12 @@ class Record:
     """Journal of the rows, numbered checkpoints, TensorBoard, the newest policy, episodes and their pictures in a new
     run directory.
 
-    log: takes episodes and observations. Raises FileExistsError as `refuse_used` does.
+    log: takes episodes and observations. rate: control steps per second. Raises FileExistsError as `refuse_used` does.
     """
 
-    def __init__(self, run_dir: Path, learner: Learner, config: RecordConfig | None = None) -> None:
+    def __init__(
+        self, run_dir: Path, learner: Learner, config: RecordConfig | None = None, rate: float = CONTROL_RATE
+    ) -> None:
         refuse_used(run_dir)
         run_dir.mkdir(parents=True, exist_ok=True)
         self.run_dir, self._learner, config = run_dir, learner, config or RecordConfig()
@@ -45,7 +49,7 @@ class Record:
         self._journal = Journal(run_dir / "transitions")
         self._metrics = Metrics(run_dir / "tensorboard", run_dir / "metrics.jsonl")
         self._saver = Saver(run_dir / "checkpoints", learner, config.save_every, config.keep)
-        self.log = RunLog(run_dir, _log.warning, lambda observation: observation.images)
+        self.log = RunLog(run_dir, _log.warning, lambda observation: observation.images, rate)
         self._life = Life(run_dir, "fast", {})
 
     def rows(self, rows: list[Transition]) -> None:

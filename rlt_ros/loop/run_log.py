@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rlt_ros.loop import episode_log, latency
+from rlt_ros.loop import episode_log, films, latency
 from rlt_ros.loop.episode_log import EpisodeResult
+from rlt_ros.loop.films import Film, FilmFolder
 from rlt_ros.loop.latency import Histogram
-from rlt_ros.loop.strips import StripFolder, Thinned
+from rlt_ros.loop.strips import FRAMES, StripFolder, Thinned
 
 Pictures = Mapping[str, np.ndarray]
 """Camera -> uint8 (h, w, 3)."""
@@ -24,13 +25,15 @@ class RunLog:
     """Episodes, strips of pictures and latencies of one run. A disk that refuses is told once; nothing else stops.
 
     warn: takes a sentence. pictures: turns what `seen` was given into pictures; called in the thread, for a few of an
-    episode. It raises ValueError where it cannot.
+    episode. It raises ValueError where it cannot. rate: control steps per second, of films.
     """
 
-    def __init__(self, run_dir: Path, warn: Callable[[str], None], pictures: Callable[[Any], Pictures]) -> None:
+    def __init__(
+        self, run_dir: Path, warn: Callable[[str], None], pictures: Callable[[Any], Pictures], rate: float
+    ) -> None:
         self._run_dir, self._warn, self._pictures = run_dir, warn, pictures
-        self._seen: Thinned[Any] = Thinned()
-        self._strips = StripFolder(run_dir)
+        self._seen: Thinned[Any] = Thinned(films.FRAMES)
+        self._strips, self._films = StripFolder(run_dir), FilmFolder(run_dir, rate)
         self._latencies: dict[str, Histogram] = defaultdict(Histogram)
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._failed = False
@@ -47,13 +50,16 @@ class RunLog:
 
     def ended(self, result: EpisodeResult) -> None:
         """An episode has ended; what was seen belongs to it."""
-        seen = self._seen.chosen()
+        few, many = self._seen.chosen(FRAMES), self._seen.chosen(films.FRAMES) if result.evaluation else []
         self._seen.clear()
         histograms = {name: Histogram(h.counts.copy(), h.largest) for name, h in self._latencies.items()}
-        self._queue.put(lambda: self._write(result, seen, histograms))
+        self._queue.put(lambda: self._write(result, few, histograms))
+        if many:
+            self._queue.put(lambda: self._film(result, many))
 
     def close(self, timeout: float = 2.0) -> None:
         """Write what waits, for so many seconds at most."""
+        self._queue.put(self._films.close)
         self._queue.put(None)
         self._thread.join(timeout)
 
@@ -61,9 +67,9 @@ class RunLog:
         while (task := self._queue.get()) is not None:
             try:
                 task()
-            except OSError as error:
+            except (ImportError, OSError) as error:
                 if not self._failed:
-                    self._warn(f"episodes are not logged, all else goes on: {error}")
+                    self._warn(f"episodes are not logged whole, all else goes on: {error}")
                 self._failed = True
 
     def _write(
@@ -72,6 +78,14 @@ class RunLog:
         episode_log.append(self._run_dir, result, **self._strip(result, seen))
         if histograms:
             latency.write(self._run_dir, histograms)
+
+    def _film(self, result: EpisodeResult, seen: Sequence[tuple[int, Any]]) -> None:
+        try:
+            frames = [(step, self._pictures(observation)) for step, observation in seen]
+        except ValueError:
+            return
+        caption = f"{result.stage.replace('_', ' ')}: {result.label.lower()} after {result.steps} steps"
+        self._films.add(result.stage, Film(frames, caption))
 
     def _strip(self, result: EpisodeResult, seen: Sequence[tuple[int, Any]]) -> dict[str, Any]:
         try:

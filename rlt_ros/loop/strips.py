@@ -22,9 +22,13 @@ KEEP = 3
 
 
 class Thinned(Generic[T]):
-    """A few of the many things that come one after the other, evenly spread and with the last one."""
+    """Some of the many things that come one after the other, evenly spread and with the last one.
 
-    def __init__(self) -> None:
+    most: so many can be chosen; twice as many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
         self.clear()
 
     def clear(self) -> None:
@@ -39,16 +43,16 @@ class Thinned(Generic[T]):
         if self._count % self._every == 0:
             self._kept.append(self._last)
         self._count += 1
-        if len(self._kept) > 2 * FRAMES:
+        if len(self._kept) > 2 * self._most:
             self._every *= 2
             self._kept = self._kept[::2]
 
-    def chosen(self) -> list[tuple[int, T]]:
-        """At most FRAMES of them, with their numbers."""
+    def chosen(self, most: int) -> list[tuple[int, T]]:
+        """So many of them at most, with their numbers."""
         if self._last is None:
             return []
         pairs = self._kept if self._last is self._kept[-1] else [*self._kept, self._last]
-        places = np.linspace(0, len(pairs) - 1, min(FRAMES, len(pairs))).round().astype(int)
+        places = np.linspace(0, len(pairs) - 1, min(most, len(pairs))).round().astype(int)
         return [pairs[place] for place in places]
 
 

@@ -18,11 +18,11 @@ from rlt_ros.types import ExecutedStep, Phase
 
 
 class RunLogTap:
-    """Feeds a `RunLog`; without a run directory nothing is written."""
+    """Feeds a `RunLog`; without a run directory nothing is written. rate: control steps per second."""
 
-    def __init__(self, node: Node, run_dir: Path, lockstep: bool) -> None:
+    def __init__(self, node: Node, run_dir: Path, lockstep: bool, rate: float) -> None:
         self._node, self._lockstep = node, lockstep
-        self._log = RunLog(run_dir, node.get_logger().error, pictures_of) if run_dir.name else None
+        self._log = RunLog(run_dir, node.get_logger().error, pictures_of, rate) if run_dir.name else None
         self._life = life_of(node, run_dir)
         self._heard: tuple[int, float] | None = None
         self._observation: msg.Observation | None = None

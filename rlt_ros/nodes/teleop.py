@@ -60,7 +60,7 @@ class TeleopNode(BaseNode):
         self._seen: Seen | None = None
         self._answered: msg.PolicyMode | None = None
         self._person = self.make_person() if self._scripted else None
-        self._log = RunLogTap(self, self.run_dir, self.lockstep)
+        self._log = RunLogTap(self, self.run_dir, self.lockstep, self.control_rate)
         self._connect()
         Reports(self, self.robot.name, self._diagnose)
 

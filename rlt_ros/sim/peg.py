@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,19 @@ class PegInsertion:
     """FR3 with a peg in its hand over a board with a hole, under the controller that the robot config names.
 
     The world starts reset. The same seed gives the same scene, start, noise and, for the same commands, the same motion
-    and pictures, bit for bit on one machine. seed: of the own sequence that `reset(None)` draws from.
+    and pictures, bit for bit on one machine. seed: of the own sequence that `reset(None)` draws from. drawn: what a
+    seed stands for.
     Raises ValueError if rates do not divide or the robot config names a camera that the scene lacks.
     """
 
-    def __init__(self, config: SimConfig, robot: RobotConfig, seed: int = 0) -> None:
-        self.config, self.robot = config, robot
+    def __init__(
+        self,
+        config: SimConfig,
+        robot: RobotConfig,
+        seed: int = 0,
+        drawn: Callable[[SimConfig, Pose, int], Episode] = draw,
+    ) -> None:
+        self.config, self.robot, self._drawn = config, robot, drawn
         self._substeps = _substeps(config, robot)
         self._camera_ids = _camera_ids(robot)
         self.model = build(config, robot)
@@ -61,9 +69,9 @@ class PegInsertion:
         Raises ValueError if the seed is negative.
         """
         seed = int(self._seeds.integers(_SEED_LIMIT)) if seed is None else seed
-        self.episode = draw(self.config, self.robot.reference, seed)
+        self.episode = self._drawn(self.config, self.robot.reference, seed)
         self.steps = 0
-        self._sensor_rng = np.random.default_rng((seed, _FORCE_STREAM))
+        self._sensor_rng = np.random.default_rng((self.episode.seed, _FORCE_STREAM))
         self._wrench = np.zeros(6)
         self.fingers.reset()
         self._place(self.episode)

@@ -20,6 +20,7 @@ SOURCES = ("data", "robot", "sim", "token", "vla", "files.py", "types.py")
 UNCONCERNED = (
     "data/lerobot/",
     "robot/gripper.py",
+    "sim/grid.py",
     "sim/operator.py",
     "sim/tasks.py",
     "token/cache.py",

@@ -47,6 +47,24 @@ def test_throughput_counts_a_failure_s_time() -> None:
     assert throughput(pooled([score(50, 60.0)])) == pytest.approx(10.0)
 
 
+def test_what_was_learned_in_one_world_is_shown_in_others(tmp_path: Path) -> None:
+    for world, learned in (("grid_6x5", 30), ("as_trained", 97), ("unknown", 5)):
+        for seed in (101, 102):
+            place = tmp_path / "out/robustness/peg" / world / f"seed{seed}.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            episodes = 30 if world == "grid_6x5" else 100
+            scores = {name: score(learned, episodes=episodes) for name in ("final", "final_with_noise")}
+            place.write_text(json.dumps({"seed": 9000 + seed, "world": [], "base": score(20, 80.0, episodes)} | scores))
+    gather(tmp_path / "out", tmp_path / "data")
+    page = tmp_path / "page.md"
+    page.write_text("<!-- robustness -->\n<!-- /robustness -->\n")
+    assert main(["--data", str(tmp_path / "data"), "--page", str(page)]) == 0
+    lines = page.read_text().splitlines()
+    assert lines[1] == "`peg`:" and lines[3] == "| world | VLA | learned | learned, with noise |"
+    assert lines[5] == "| as trained | 40 of 200, 80 steps | 194 of 200, 50 steps | 194 of 200, 50 steps |"
+    assert lines[6].startswith("| grid 6x5 | 40 of 60, 80 steps | 60 of 60, 50 steps |") and len(lines) == 8
+
+
 def test_runs_become_data_and_data_a_page(tmp_path: Path) -> None:
     for plan, cell in (("main", "peg"), ("ablations", "peg_no_z")):
         for seed in (1, 2):

@@ -53,6 +53,20 @@ def test_the_same_seed_gives_the_same_result(run: Path, capsys: pytest.CaptureFi
     assert results[0] == results[1]
 
 
+def test_a_grid_gives_an_episode_to_each_point_the_same_for_every_seed(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = []
+    for seed in ("4", "5"):
+        assert main([str(run), *QUICK, "--evaluations", "final", "--grid", "2x2", "--seed", seed, "--json"]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert [result["final"]["episodes"] for result in results] == [4, 4]
+    assert results[0]["grid"] == "2x2"
+    with pytest.raises(SystemExit):
+        main([str(run), "--grid", "6"])
+    assert "grid is '6'; expected COLUMNSxROWS" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -34,19 +34,19 @@ def lines(run_dir: Path) -> list[dict]:
 
 @pytest.mark.parametrize("count", [1, 2, FRAMES, FRAMES + 1, 17, 1000])
 def test_a_few_of_many_are_kept_from_first_to_last(count: int) -> None:
-    thinned: Thinned[str] = Thinned()
+    thinned: Thinned[str] = Thinned(FRAMES)
     for number in range(count):
         thinned.add(number, f"thing {number}")
-    numbers = [number for number, _ in thinned.chosen()]
+    numbers = [number for number, _ in thinned.chosen(FRAMES)]
     assert len(numbers) == min(count, FRAMES) == len(set(numbers))
     assert numbers[0] == 0 and numbers[-1] == count - 1
     assert max(np.diff(numbers), default=1) <= 2 * count / FRAMES + 2
     thinned.clear()
-    assert thinned.chosen() == []
+    assert thinned.chosen(FRAMES) == []
 
 
 def test_each_episode_is_a_line_with_the_place_of_its_pictures(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, pytest.fail, picture)
+    log = RunLog(tmp_path, pytest.fail, picture, 20.0)
     for step in range(30):
         log.seen(step, step)
     log.took("response", 0.02)
@@ -64,7 +64,7 @@ def test_each_episode_is_a_line_with_the_place_of_its_pictures(tmp_path: Path) -
 
 
 def test_pictures_of_first_and_newest_episodes_stay(tmp_path: Path) -> None:
-    log = RunLog(tmp_path, pytest.fail, picture)
+    log = RunLog(tmp_path, pytest.fail, picture, 20.0)
     for phase_id in range(1, 21):
         log.seen(0, phase_id)
         log.ended(result(phase_id))
@@ -76,7 +76,7 @@ def test_pictures_of_first_and_newest_episodes_stay(tmp_path: Path) -> None:
 
 def test_a_disk_that_refuses_is_told_once_and_stops_nothing(tmp_path: Path) -> None:
     told: list[str] = []
-    log = RunLog(tmp_path / "gone", told.append, picture)
+    log = RunLog(tmp_path / "gone", told.append, picture, 20.0)
     for phase_id in (1, 2, 3):
         log.ended(result(phase_id))
     log.close()
@@ -87,7 +87,7 @@ def test_pictures_that_are_none_cost_the_strip_only(tmp_path: Path) -> None:
     def refused(observation: object) -> dict[str, np.ndarray]:
         raise ValueError("image of 0 x 0")
 
-    log = RunLog(tmp_path, pytest.fail, refused)
+    log = RunLog(tmp_path, pytest.fail, refused, 20.0)
     log.seen(0, None)
     log.ended(result(1))
     log.close()

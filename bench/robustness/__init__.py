@@ -1,0 +1,1 @@
+"""Learned policies in worlds that they were not trained in."""
