@@ -1,6 +1,6 @@
 """Tables of the results, drawn from the summaries of their runs.
 
-python -m bench.results.report OUT --data docs/data/results --page docs/results.md
+python -m bench.results.report OUT --data docs/data/results --page docs/results.md --plots docs/images
 
 OUT holds a directory for each plan, with cells and seeds in it, and one of `bench.robustness.run` for each cell of
 `main`, as `make results` leaves them. Without OUT the tables are drawn from the data again. Each stands between
@@ -17,9 +17,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.results.plots import course_plot
 from bench.robustness.run import WORLDS, load_worlds
 from bench.sweep.collect import collect
-from bench.sweep.report import Pooled, pooled, put_between, table
+from bench.sweep.report import Pooled, plot, pooled, put_between, table
 
 PLANS = Path(__file__).parent
 ROBUSTNESS = "robustness"
@@ -85,6 +86,11 @@ def _worlds(worlds: Mapping[str, Seeds]) -> str:
     return "\n".join(lines)
 
 
+def _best_dither(seeds: Seeds) -> float | None:
+    sigma = _best_sigma(seeds)
+    return None if sigma is None else pooled(s["dither"][sigma] for s in seeds.values()).rate
+
+
 def page_of(plan: str, data: Mapping[str, Any]) -> str:
     """What stands between the markers of a plan."""
     if plan == ROBUSTNESS:
@@ -127,15 +133,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, nargs="?", help="directory that `make results` wrote")
     parser.add_argument("--data", type=Path, required=True, help="directory of small JSON files, one a plan")
     parser.add_argument("--page", type=Path, help="Markdown file with markers")
+    parser.add_argument("--plots", type=Path, help="directory for results-PLAN.png")
     args = parser.parse_args(argv)
     if args.out:
         gather(args.out, args.data)
     for path in sorted(args.data.glob("*.json")):
-        text = page_of(path.stem, json.loads(path.read_text()))
+        data = json.loads(path.read_text())
+        text = page_of(path.stem, data)
         print(f"{path.stem}\n\n{text}\n")
         if args.page:
             put_between(args.page, path.stem, text)
+        if args.plots:
+            draw(path.stem, data, args.plots / f"results-{path.stem}.png")
     return 0
+
+
+def draw(plan: str, data: Mapping[str, Any], path: Path) -> None:
+    """The plan's plot, if it has one."""
+    if plan == "main":
+        course_plot(
+            data, path, {cell: rate for cell, seeds in data.items() if (rate := _best_dither(seeds)) is not None}
+        )
+    elif plan != ROBUSTNESS:
+        plot(data, path)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ def summary(seed: int, learned: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "base": score(35, 80.0),
+        "base_with_noise": score(60, 70.0),
         "final": score(learned, 30.0),
         "final_with_noise": score(learned - 2, 30.0),
         "expert": score(100, 20.0),
@@ -75,6 +76,8 @@ def test_runs_become_data_and_data_a_page(tmp_path: Path) -> None:
     assert sorted(path.stem for path in (tmp_path / "data").iterdir()) == ["ablations", "main"]
     page = tmp_path / "page.md"
     page.write_text("<!-- main -->\n<!-- /main -->\n<!-- ablations -->\n<!-- /ablations -->\n")
-    assert main(["--data", str(tmp_path / "data"), "--page", str(page)]) == 0
+    plots = tmp_path / "plots"
+    assert main(["--data", str(tmp_path / "data"), "--page", str(page), "--plots", str(plots)]) == 0
+    assert {path.name for path in plots.iterdir()} == {"results-main.png", "results-ablations.png"}
     text = page.read_text()
     assert "`peg`, 2 seeds:" in text and "| learned, 19 min | 194 of 200 |" in text and "| peg_no_z | 2 | 97 %" in text
