@@ -12,22 +12,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.results.gather import MACHINES, ROBUSTNESS, WORLD_PARTS, gather
 from bench.results.plots import course_plot
-from bench.robustness.run import WORLDS, load_worlds
-from bench.sweep.collect import collect
 from bench.sweep.report import Pooled, plot, pooled, put_between, table
 
-PLANS = Path(__file__).parent
-ROBUSTNESS = "robustness"
 STEPS_PER_MINUTE = 20.0 * 60.0
 Seeds = Mapping[str, Any]
 HEADER = f"| policy | successes | 95 % | median seed | steps | successes a minute |\n{6 * '|---'}|"
-WORLD_PARTS = {"base": "VLA", "final": "learned", "final_with_noise": "learned, with noise"}
 NAMES = {"final": "learned, {} min", "final_with_noise": "learned, {} min, with noise"}
 
 
@@ -86,6 +82,19 @@ def _worlds(worlds: Mapping[str, Seeds]) -> str:
     return "\n".join(lines)
 
 
+def machines_table(data: Sequence[Mapping[str, Any]]) -> str:
+    """What the runs of each plan ran on."""
+    lines = [f"| plan | runs | minutes each, median | machine | versions |\n{5 * '|---'}|"]
+    for entry in data:
+        versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
+        where = entry["machine"]
+        machine = f"{where['processor']}, {where['cores']} cores, {where['memory_gib']} GiB"
+        lines.append(
+            f"| {entry['plan']} | {entry['runs']} | {entry['wall_time_s'] / 60:.1f} | {machine} | {versions} |"
+        )
+    return "\n".join(lines)
+
+
 def _best_dither(seeds: Seeds) -> float | None:
     sigma = _best_sigma(seeds)
     return None if sigma is None else pooled(s["dither"][sigma] for s in seeds.values()).rate
@@ -95,36 +104,11 @@ def page_of(plan: str, data: Mapping[str, Any]) -> str:
     """What stands between the markers of a plan."""
     if plan == ROBUSTNESS:
         return worlds_table(data)
+    if plan == MACHINES:
+        return machines_table(data)
     if plan == "main":
         return "\n\n".join(f"`{cell}`, {len(seeds)} seeds:\n\n{course(seeds)}" for cell, seeds in data.items())
     return table(data)
-
-
-def gather(out: Path, target: Path) -> None:
-    """Summaries of every plan in `out` as one JSON file each; plans without a finished run are left out."""
-    target.mkdir(parents=True, exist_ok=True)
-    for plan in _plans():
-        data = collect(out / plan)
-        if data:
-            (target / f"{plan}.json").write_text(json.dumps(data, indent=1) + "\n")
-    worlds = gather_worlds(out / ROBUSTNESS)
-    if worlds:
-        (target / f"{ROBUSTNESS}.json").write_text(json.dumps(worlds, indent=1) + "\n")
-
-
-def gather_worlds(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Cell of `main`, world and seed to scores, worlds in the order of `worlds.yaml`."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    known = list(load_worlds(WORLDS))
-    paths = [path for path in out.glob("*/*/seed*.json") if path.parent.name in known]
-    for path in sorted(paths, key=lambda path: (path.parents[1].name, known.index(path.parent.name), path.name)):
-        scores = {name: score for name, score in json.loads(path.read_text()).items() if name in WORLD_PARTS}
-        found.setdefault(path.parents[1].name, {}).setdefault(path.parent.name, {})[path.stem[4:]] = scores
-    return found
-
-
-def _plans() -> Iterable[str]:
-    return sorted(path.stem for path in PLANS.glob("*.yaml"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -154,7 +138,7 @@ def draw(plan: str, data: Mapping[str, Any], path: Path) -> None:
         course_plot(
             data, path, {cell: rate for cell, seeds in data.items() if (rate := _best_dither(seeds)) is not None}
         )
-    elif plan != ROBUSTNESS:
+    elif plan not in (ROBUSTNESS, MACHINES):
         plot(data, path)
 
 

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from bench.results.report import course, gather, main, throughput
+from bench.results.gather import gather
+from bench.results.report import course, main, throughput
 from bench.sweep.report import pooled
+from rlt_ros.loop.processes import Life, hardware, versions
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def score(successes: int, steps: float = 50.0, episodes: int = 100) -> dict[str, Any]:
@@ -27,6 +31,7 @@ def summary(seed: int, learned: int) -> dict[str, Any]:
         "expert": score(100, 20.0),
         "dither": {"0.1": score(60, 60.0), "0.3": score(40 + seed, 70.0)},
         "moments": [then],
+        "wall_time_s": 570.0,
     }
 
 
@@ -72,12 +77,21 @@ def test_runs_become_data_and_data_a_page(tmp_path: Path) -> None:
             place = tmp_path / "out" / plan / cell / f"seed{seed}"
             place.mkdir(parents=True)
             (place / "summary.json").write_text(json.dumps(summary(seed, 97)))
+            Life(place, "fast", {}).ended("done")
     gather(tmp_path / "out", tmp_path / "data")
-    assert sorted(path.stem for path in (tmp_path / "data").iterdir()) == ["ablations", "main"]
+    assert sorted(path.stem for path in (tmp_path / "data").iterdir()) == ["ablations", "machines", "main"]
     page = tmp_path / "page.md"
-    page.write_text("<!-- main -->\n<!-- /main -->\n<!-- ablations -->\n<!-- /ablations -->\n")
+    page.write_text("".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in ("main", "ablations", "machines")))
     plots = tmp_path / "plots"
     assert main(["--data", str(tmp_path / "data"), "--page", str(page), "--plots", str(plots)]) == 0
     assert {path.name for path in plots.iterdir()} == {"results-main.png", "results-ablations.png"}
     text = page.read_text()
     assert "`peg`, 2 seeds:" in text and "| learned, 19 min | 194 of 200 |" in text and "| peg_no_z | 2 | 97 %" in text
+    assert f"| main | 2 | 9.5 | {hardware()['processor']}, " in text and f"python {versions()['python']}" in text
+
+
+def test_the_page_is_drawn_from_its_data(tmp_path: Path) -> None:
+    page = tmp_path / "results.md"
+    page.write_text((DOCS / "results.md").read_text())
+    assert main(["--data", str(DOCS / "data" / "results"), "--page", str(page)]) == 0
+    assert page.read_text() == (DOCS / "results.md").read_text()
