@@ -20,11 +20,14 @@ import rclpy
 from machines import Machine
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
 
 from rlt_ros.nodes import qos
 from rlt_ros.nodes.shared_memory import remove_half_made
 
 _numbers = itertools.count()
+DEPTH = 500
+"""Messages that wait for a listener."""
 
 
 def new_domain() -> int:
@@ -136,6 +139,11 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
         yield
 
 
+def _deep(profile: QoSProfile) -> QoSProfile:
+    """The same with a longer queue: a graph in lockstep sends hundreds of messages between two looks of a test."""
+    return QoSProfile(depth=max(profile.depth, DEPTH), reliability=profile.reliability, durability=profile.durability)
+
+
 class Listener:
     """Subscribes to topics in a domain, from the test's own process.
 
@@ -159,7 +167,8 @@ class Listener:
         self._executor.add_node(self.node)
         self.received: dict[str, list[Any]] = {topic: [] for topic in topics}
         for topic, (kind, profile) in topics.items():
-            self.node.create_subscription(kind, topic, self.received[topic].append, profile or qos.TRANSITIONS)
+            deep = _deep(profile) if profile else qos.TRANSITIONS
+            self.node.create_subscription(kind, topic, self.received[topic].append, deep)
 
     def spin(self, seconds: float = 0.05) -> bool:
         """Receive for a moment; always True, so that it can stand in a condition."""

@@ -16,6 +16,7 @@ from recorder import Person
 
 from rlt_ros import msg, srv
 from rlt_ros.nodes import qos
+from rlt_ros.nodes.convert import stamp_of
 from rlt_ros.nodes.convert_robot import pose_from_message
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Mode, Phase
@@ -70,19 +71,22 @@ def test_practice_goes_on_from_where_the_person_says(stage2: Callable[..., Graph
         return [step for step in listener.received[STEP] if step.reset_done]
 
     def end_of_last_reset() -> np.ndarray:
-        poses = {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in listener.received[POSE]}
-        stamp = resets()[-1].header.stamp
-        return pose_from_message(poses[stamp.sec, stamp.nanosec].pose).position
+        stamp = stamp_of(resets()[-1].header)
+        # The pose is sensor data, which may lose a message: then its neighbour in time stands for it.
+        nearest = min(listener.received[POSE], key=lambda m: abs(stamp_of(m.header) - stamp))
+        return pose_from_message(nearest.pose).position
 
     wait(lambda: person.mode(SET.RESET).success, "a reset")
     wait(lambda: resets() and listener.newest(WORD).phase == Phase.APPROACH, "the first episode")
     assert (np.abs(end_of_last_reset() - reset.start.position) <= np.array(reset.start.spread) + reset.tolerance).all()
-    wait(lambda: listener.newest(STEP).step >= 15, "a few centimetres of approach")
+    lowest = reset.start.position[2] - reset.start.spread[2] - reset.tolerance
+    # The quickly made VLA hovers now and then: so many steps say nothing about where it is.
+    wait(lambda: listener.newest(POSE).pose.position.z < lowest - 0.005, "a pose below all start poses")
     assert person.label(LABEL.BEGIN).success
     answer = person.mode(SET.START_HERE)
     assert answer.success and answer.message.startswith("start pose 1 saved")
     here = np.array(json.loads(answer.message.partition(": ")[2].partition(" m;")[0]))
-    assert here[2] < reset.start.position[2] - reset.start.spread[2] - reset.tolerance, "not where it began"
+    assert here[2] < lowest, "not where it began"
     wait(lambda: listener.newest(STATUS).start_poses == 1, "the status")
     wait(lambda: person.label(LABEL.FAILURE).success, "the label")
     wait(lambda: len(resets()) == 2 and listener.newest(POSE) is not None, "the next reset")
