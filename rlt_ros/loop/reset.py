@@ -59,7 +59,7 @@ class ResetMotion:
 
     def begin(self, stamp: int, state: RobotState, seed: int, about: Pose | None = None) -> None:
         """Plan the way from a measured state. stamp: ns. seed: of the start pose, 0 or more. about: what it is drawn
-        about, None for the start of the config.
+        about, never below it; None for the start of the config.
         """
         self.start = draw(self._config.start, seed) if about is None else self._near(about, seed)
         self._way = list(self._waypoints(state.pose))
@@ -89,6 +89,9 @@ class ResetMotion:
     def _near(self, pose: Pose, seed: int) -> Pose:
         about = replace(self._config.start, position=pose.position, quaternion=pose.quaternion, saved=())
         drawn = draw(about, seed)
+        # Up only: a person saves poses where the arm fails, and below those may be the board.
+        height = pose.position[2] + abs(drawn.position[2] - pose.position[2])
+        drawn = Pose(np.array([*drawn.position[:2], height]), drawn.quaternion)
         # A pose at the edge of the workspace has only itself to offer there.
         return drawn if self._safety.inside(drawn) else pose
 

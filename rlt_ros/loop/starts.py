@@ -20,9 +20,9 @@ _SAME_TRANSLATION, _SAME_ROTATION = 0.002, 0.02
 class StartPoses:
     """Poses of the tool in the base frame from which practice goes on; none: from the robot config's start.
 
-    The reset adds its random offset (`reset.start.spread` and `rotation`) to whichever the seed takes. Evaluations
-    never begin from them, so that their results can be compared. teleports: the simulator resets by itself, from its
-    own start states, and has no such poses.
+    The reset adds its random offset (`reset.start.spread` and `rotation`, never down) to whichever the seed takes.
+    Evaluations never begin from them, so that their results can be compared. teleports: the simulator resets by itself,
+    from its own start states, and has no such poses.
     """
 
     def __init__(self, robot: RobotConfig, teleports: bool = False) -> None:

@@ -93,9 +93,17 @@ class Scene:
         self.wait(lambda: self.phase is Phase.APPROACH and self.steps[-1].driver != Driver.RESET, "the approach")
 
     def press(self, button: int, what: Callable[[], Any], why: str) -> None:
-        """Press a button and wait for its effect."""
-        self.pad.press(button)
-        self.wait(what, why)
+        """Press a button until it has its effect, as a person does on a machine that stalls."""
+        again = 0.0
+
+        def effect() -> bool:
+            nonlocal again
+            if not what() and time.monotonic() > again:
+                self.pad.press(button)
+                again = time.monotonic() + 3.0
+            return bool(what())
+
+        self.wait(effect, why)
 
 
 @pytest.fixture()
@@ -142,7 +150,6 @@ def late(listener: Listener, since: float) -> float:
     return float(sum(max(0.0, b - a - 1.5 * STEP_S) for a, b in zip(times, times[1:])))
 
 
-@pytest.mark.idle  # a phase in which the arm had to hold leaves no rows to look at
 def test_a_correction_in_a_critical_phase(stage2: Start, steps_listener: Listener) -> None:
     listener = steps_listener
     graph = stage2(
@@ -161,7 +168,7 @@ def correct(scene: Scene, listener: Listener) -> None:
     scene.press(BEGIN, lambda: scene.phase is Phase.CRITICAL, "the critical phase")
     scene.wait(lambda: scene.steps[-1].phase_id == 1, "its first step")
     scene.wait(lambda: scene.drivers(-12) == [Driver.VLA] * 12, "steps of the VLA in it")
-    since, start = len(scene.steps), scene.pose()
+    since = len(scene.steps)
     driven = scene.drive(12, {UP: 1.0})
     scene.pad.hold()
     scene.wait(lambda: scene.mode is Mode.VLA, "the VLA after the hand back")
@@ -181,13 +188,21 @@ def correct(scene: Scene, listener: Listener) -> None:
     assert all(step.phase_id == 1 for step in human)
     # B42: afterwards a chunk of a new observation, and from where the arm was.
     back = next(s for s in steps if s.observation_id > last.observation_id and s.driver == s.VLA)
-    assert back.chunk_id > last.observation_id and back.chunk_index == back.observation_id - back.chunk_id
-    poses = {stamp_of(m.header): pose_from_message(m.pose) for m in listener.received[POSE]}
-    at = stamp_of(last.header)  # a sensor message may be lost, and others may be a little newer
-    moved = poses[min(poses, key=lambda stamp: abs(stamp - at))].position[2] - start.position[2]
-    asked = sum(float(step.sent[2]) for step in human) * ROBOT.action_scale.translation
-    assert moved == pytest.approx(asked, abs=2.5 * ROBOT.action_scale.translation) and moved > 0.02
-    rows_tell_the_same(listener, {step.observation_id: step for step in scene.steps})
+    assert back.chunk_id > last.observation_id
+    # A late one begins with the row that was reached meanwhile; while the arm holds, none is (A07).
+    meanwhile = [s for s in steps if back.chunk_id <= s.observation_id < back.observation_id and s.driver != s.HOLD]
+    assert back.chunk_index == len(meanwhile)
+    # From where the person took over: until then the VLA had gone on.
+    moved = pose_at(listener, last).position[2] - pose_at(listener, first).position[2]
+    step = ROBOT.action_scale.translation
+    asked = sum(float(s.sent[2]) for s in human) * step
+    # It follows its target within the leash, and was on its way down when the person took it. A hold puts the target
+    # back to where the arm is.
+    assert between or (0.0 < moved and -step <= asked - moved <= ROBOT.limits.leash_translation + 3 * step)
+    helped = rows_tell_the_same(listener, {step.observation_id: step for step in scene.steps})
+    # A window with a hold in it is no row: on a machine that stalls there may be none that the person drove alone.
+    whole = all(step.driver != step.HOLD for step in scene.steps if step.phase_id == 1)
+    assert not whole or (helped[1] > 0 and any(row.drivers[0] == Driver.HUMAN for row in listener.received[ROWS]))
     # Said to whoever looks, and to the operator.
     scene.wait(lambda: any("gamepad_xbox" in text for text in listener.newest(STATUS).devices), "the device")
     assert 0.0 < listener.newest(STATUS).intervention_rate < 1.0
@@ -195,22 +210,29 @@ def correct(scene: Scene, listener: Listener) -> None:
     assert "gamepad_xbox: hand_back: VLA drives" in scene.graph.text
 
 
-def rows_tell_the_same(listener: Listener, executed: dict[int, msg.ExecutedStep]) -> None:
-    """A02: rows hold what was executed and who drove each step; the reference is the VLA's, whoever drove."""
+def pose_at(listener: Listener, step: msg.ExecutedStep) -> Any:
+    """The measured pose nearest in time to a step: a sensor message may be lost."""
+    nearest = min(listener.received[POSE], key=lambda m: abs(stamp_of(m.header) - stamp_of(step.header)))
+    return pose_from_message(nearest.pose)
+
+
+def rows_tell_the_same(listener: Listener, executed: dict[int, msg.ExecutedStep]) -> tuple[int, int]:
+    """A02: rows hold what was executed and who drove each step; the reference is the VLA's, whoever drove. How many
+    steps they hold, and how many of them a person's."""
     rows = [transition_from_message(row) for row in listener.received[ROWS]]
     carried = {f.id: f for row in rows for f in row.features}
     said = {f.id: features_from_message(f) for f in listener.received["/rlt/features"]}
-    helped = 0
+    compared = helped = 0
     for row in rows:
         for i in range(row.valid_horizon):
             step = step_from_message(executed[row.features_id + i])
             assert row.drivers[i] == step.driver
             np.testing.assert_allclose(row.actions[i], step.action, atol=1e-6)
-            helped += step.driver is Driver.HUMAN
+            compared, helped = compared + 1, helped + (step.driver is Driver.HUMAN)
         if row.features_id in carried and row.features_id in said:
             np.testing.assert_array_equal(carried[row.features_id].reference, said[row.features_id].reference)
-    assert helped > 0, "the correction is among the rows"
-    assert any(Driver.HUMAN in row.drivers[:1] for row in rows), "also rows that begin with it"
+    assert compared > 0
+    return compared, helped
 
 
 def test_a_frozen_and_an_unplugged_gamepad_hold_the_arm_and_need_the_deadman_anew(

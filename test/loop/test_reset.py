@@ -89,6 +89,17 @@ def test_a_wanted_start_takes_the_place_of_the_config_s_and_the_seed_still_adds_
     assert np.linalg.norm(ends[0] - ends[2]) < 1e-9 < np.linalg.norm(ends[0] - ends[1])
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_about_a_wanted_start_nothing_lies_below_it(seed: int) -> None:
+    """A person saves it where the arm fails, close to the board."""
+    wanted = (*ROBOT.reset.start.position, *ROBOT.reset.start.quaternion)
+    motion = ResetMotion(ROBOT, Safety(ROBOT.limits, ROBOT.reference))
+    motion.begin(stamp(0), LaggingArm().state(0), seed, Pose.of(wanted[:3], wanted[3:]))
+    assert 0.0 <= motion.start.position[2] - wanted[2] <= ROBOT.reset.start.spread[2]
+    motion.begin(stamp(0), LaggingArm().state(0), seed)
+    assert abs(motion.start.position[2] - wanted[2]) <= ROBOT.reset.start.spread[2]
+
+
 def test_a_wanted_start_at_the_edge_keeps_inside_and_one_beyond_it_fails_the_reset() -> None:
     edge = (*ROBOT.limits.workspace.lower[:2], 0.1, *ROBOT.reset.start.quaternion)
     arm = LaggingArm()
