@@ -171,9 +171,8 @@ PRESETS = {
 `large`: a VLA of 3.4 M parameters at 96 pixels, for those with an hour.
 """
 
-HARDER = {
-    ("demo", "yaw_mark"): Stage1Config(demonstrations=90, fit_vla=FitConfig(steps=1500, batch=32, rate=2e-3)),
-}
+_MORE = Stage1Config(demonstrations=90, fit_vla=FitConfig(steps=1500, batch=32, rate=2e-3))
+HARDER = {("demo", "yaw_mark"): _MORE, ("demo", "connector"): _MORE}
 """By preset and task, where a task asks for more than `PRESETS` has: here a direction besides the place of the hole."""
 
 
