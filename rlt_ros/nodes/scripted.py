@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def truth_from_message(m: msg.SimTruth) -> Truth:
     """rlt_ros/SimTruth to Truth."""
     tip = np.array([m.tip.x, m.tip.y, m.tip.z])
-    return Truth(tip=tip, hole=pose_from_message(m.hole), depth=m.depth, lateral=m.lateral, success=m.success)
+    hole = pose_from_message(m.hole)
+    return Truth(tip=tip, hole=hole, depth=m.depth, lateral=m.lateral, success=m.success, turn=m.turn)
 
 
 def mark_from_message(m: PoseStamped) -> float:

@@ -114,6 +114,7 @@ def truth(world: PegInsertion, stamp: int, **rest: Any) -> msg.SimTruth:
         hole=pose_to_message(t.hole),
         depth=float(t.depth),
         lateral=float(t.lateral),
+        turn=float(t.turn),
         success=bool(t.success),
         tool=pose_to_message(world.pose),
         **rest,

@@ -1,4 +1,4 @@
-"""Parameters of the simulated peg insertion; `strict.load` reads them from YAML.
+"""Parameters of the simulated insertion; `strict.load` reads them from YAML.
 
 Contact, stiffness and randomisation values are those that were measured to work: with a stiffer contact and no chamfer
 impacts peak at 500 N and the expert succeeds in only 60 to 90 % of the episodes.
@@ -14,10 +14,14 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class PegConfig:
-    """The peg, welded into the hand, and the hole."""
+    """The peg, welded into the hand, and the hole: a round one, or a plug and its socket."""
 
+    shape: str = "round"
+    """`round` or `rectangular`: a name of `sim.shapes.choice.SHAPES`."""
     radius: float = 0.008
-    """m"""
+    """m, of a round peg."""
+    sides: tuple[float, float] = (0.020, 0.008)
+    """m, of a rectangular peg along the tool's x and y; the fingers close along y."""
     length: float = 0.075
     """m, whole peg."""
     tip_offset: float = 0.055
@@ -25,9 +29,17 @@ class PegConfig:
     chamfer: float = 0.0015
     """m, at 45 degrees around the tip."""
     clearance: float = 0.001
-    """m, radius of the hole minus radius of the peg."""
+    """m, between peg and hole on every side when the peg is in the middle."""
     success_depth: float = 0.020
     """m, the tip must be deeper than this below the board's surface."""
+
+    def __post_init__(self) -> None:
+        half_widths = {"round": self.radius, "rectangular": min(self.sides) / 2}
+        if self.shape not in half_widths:
+            raise ValueError(f"peg.shape is {self.shape!r}; known are {', '.join(half_widths)}")
+        half = half_widths[self.shape]
+        if not 0.0 < self.clearance < half:
+            raise ValueError(f"peg.clearance is {self.clearance} m; expected 0 to half the peg's width, {half} m")
 
 
 @dataclass(frozen=True)
@@ -130,14 +142,7 @@ class SimConfig:
     def __post_init__(self) -> None:
         if self.control.physics_rate < 500.0:
             raise ValueError(f"control.physics_rate is {self.control.physics_rate} Hz; the impedance needs 500 or more")
-        if not 0.0 < self.peg.clearance < self.peg.radius:
-            raise ValueError(f"peg.clearance is {self.peg.clearance} m; expected 0 to peg.radius {self.peg.radius} m")
         if self.peg.success_depth >= self.board.height:
             raise ValueError(
                 f"peg.success_depth {self.peg.success_depth} m reaches through the board of {self.board.height} m"
             )
-
-    @property
-    def hole_radius(self) -> float:
-        """Radius of the hole in metres."""
-        return self.peg.radius + self.peg.clearance

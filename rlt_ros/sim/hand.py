@@ -10,10 +10,10 @@ from rlt_ros.robot.description import FINGER_ROOT, FLANGE, HAND_TCP, HAND_TURN
 from rlt_ros.sim.arm import GREY, WHITE
 from rlt_ros.sim.config import PegConfig
 from rlt_ros.sim.engine import mujoco
+from rlt_ros.sim.shapes.choice import shape_of
 
 FINGERS = ("left_finger", "right_finger")
 PEG_COLOUR = (0.10, 0.35, 0.85, 1.0)
-PEG_SIDES = 32
 BOX = mujoco.mjtGeom.mjGEOM_BOX
 
 
@@ -53,15 +53,15 @@ def _add_peg(spec: mujoco.MjSpec, hand: mujoco.MjsBody, peg: PegConfig) -> None:
 
 
 def _peg_vertices(peg: PegConfig) -> np.ndarray:
-    """Corners float64 (3 * PEG_SIDES, 3) of the chamfered peg, tool axes, origin at the tool centre point."""
-    angle = np.arange(PEG_SIDES) * 2 * np.pi / PEG_SIDES
-    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    """Corners float64 (n, 3) of the chamfered peg, tool axes, origin at the tool centre point."""
+    shape = shape_of(peg)
     rings = (
-        (peg.radius, peg.tip_offset - peg.length),
-        (peg.radius, peg.tip_offset - peg.chamfer),
-        (peg.radius - peg.chamfer, peg.tip_offset),
+        (0.0, peg.tip_offset - peg.length),
+        (0.0, peg.tip_offset - peg.chamfer),
+        (peg.chamfer, peg.tip_offset),
     )
-    return np.concatenate([np.column_stack([circle * r, np.full(PEG_SIDES, z)]) for r, z in rings])
+    outlines = [(shape.outline(inset), z) for inset, z in rings]
+    return np.concatenate([np.column_stack([corners, np.full(len(corners), z)]) for corners, z in outlines])
 
 
 def _add_wrist_camera(hand: mujoco.MjsBody, peg: PegConfig, fovy: float) -> None:

@@ -1,4 +1,4 @@
-"""The simulated world without ROS: an FR3 that inserts a peg."""
+"""The simulated world without ROS: an FR3 that inserts a peg, whatever its shape."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from rlt_ros.sim.episode import Episode, draw
 from rlt_ros.sim.fingers import Fingers
 from rlt_ros.sim.hand import FINGERS
 from rlt_ros.sim.scene import CAMERAS, build
+from rlt_ros.sim.shapes.choice import shape_of
 from rlt_ros.sim.truth import Truth, judge
 from rlt_ros.sim.wrench import step_measured
 
@@ -57,7 +58,7 @@ class PegInsertion:
         self._solid = np.flatnonzero(self.model.geom_contype)
         self._lamps = self.model.light_diffuse.copy()
         self.controller = controller_of(config.control, robot, self.model, self.data)
-        self.fingers = Fingers(2 * config.peg.radius, robot.gripper.speed)
+        self.fingers = Fingers(shape_of(config.peg).grip, robot.gripper.speed)
         self._noise = PixelNoise(config.sensors.pixel_noise)
         self._photographer: Photographer | None = None
         self._seeds = np.random.default_rng(seed)

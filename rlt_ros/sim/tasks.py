@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from rlt_ros.sim.config import BoardConfig, SensorConfig, SimConfig
+from rlt_ros.sim.config import BoardConfig, PegConfig, RandomConfig, SensorConfig, SimConfig
 from rlt_ros.sim.expert import DemonstratorConfig
 from rlt_ros.strict import ConfigError, build, value_of
 
@@ -29,6 +29,16 @@ TASKS = {
         DemonstratorConfig(bias=(0.0, 0.0), mark_error=0.0035, episode_error=0.0005, chunk_error=0.0007, noise=0.05),
         SimConfig(
             board=BoardConfig(mark=(0.028, 0.050)),
+            sensors=SensorConfig(force_noise=1.0, torque_noise=0.1),
+        ),
+    ),
+    # A plug and its socket: it must be turned, and it comes to rest on the one rim or on the other, for no reason that
+    # shows before. The wrench is as noisy as in `yaw_mark`.
+    "connector": Task(
+        DemonstratorConfig(bias=(0.0, 0.0), side_error=0.0032, episode_error=0.0005, chunk_error=0.0015, noise=0.1),
+        SimConfig(
+            peg=PegConfig(shape="rectangular", clearance=0.0008),
+            random=RandomConfig(yaw=0.25),
             sensors=SensorConfig(force_noise=1.0, torque_noise=0.1),
         ),
     ),

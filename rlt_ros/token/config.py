@@ -173,8 +173,11 @@ PRESETS = {
 
 HARDER = {
     ("demo", "yaw_mark"): Stage1Config(demonstrations=90, fit_vla=FitConfig(steps=1500, batch=32, rate=2e-3)),
+    ("demo", "connector"): Stage1Config(demonstrations=150, fit_vla=FitConfig(steps=2500, batch=32, rate=2e-3)),
 }
-"""By preset and task, where a task asks for more than `PRESETS` has: here a direction besides the place of the hole."""
+"""By preset and task, where a task asks for more than `PRESETS` has: a direction besides the place of the hole, or a
+turn, with which the wrist camera turns.
+"""
 
 
 def stage1_config(preset: str, task: str = DEFAULT_TASK) -> Stage1Config:

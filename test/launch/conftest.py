@@ -47,7 +47,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def checkpoint() -> Path:
     """A Stage-1 checkpoint, quickly made and poor, from the cache if it is there."""
-    command = [sys.executable, "-m", "rlt_ros.token.stage1_cli", "--preset", "smoke"]
+    return _smoke_checkpoint("peg")
+
+
+@pytest.fixture(scope="session")
+def connector_checkpoint() -> Path:
+    """The same for the task `connector`."""
+    return _smoke_checkpoint("connector")
+
+
+def _smoke_checkpoint(task: str) -> Path:
+    command = [sys.executable, "-m", "rlt_ros.token.stage1_cli", "--preset", "smoke", "--task", task]
     made = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, made.stderr
     return Path(made.stdout.strip().splitlines()[-1].removeprefix("stage1: checkpoint at "))

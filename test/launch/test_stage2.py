@@ -21,6 +21,7 @@ from rlt_ros import msg
 from rlt_ros.nodes import qos
 from rlt_ros.rl.codec import encode
 from rlt_ros.rl.journal import Journal
+from rlt_ros.types import Label
 
 Start = Callable[..., Graph]
 
@@ -179,6 +180,21 @@ def test_a_checkpoint_of_another_task_ends_the_run_and_names_both(stage2: Start)
     assert re.search("(features|actor) failed with exit code 1", graph.text)
     assert "cannot configure: task of the checkpoint and of the run: 'peg' here, 'yaw_mark' there" in graph.text
     assert TRACEBACK not in graph.text
+
+
+def test_a_plug_is_turned_and_inserted_by_the_person_who_helps(
+    stage2: Start, connector_checkpoint: Path, quick: Path
+) -> None:
+    parameters = yaml.safe_load(quick.read_text())
+    helps = {"intervention": 1.0, "patience": 1, "correction": 100, "fail_after": 100}
+    parameters["/**/teleop"]["ros__parameters"] |= helps
+    quick.write_text(yaml.safe_dump(parameters))
+    graph = stage2(task="connector", checkpoint=connector_checkpoint, practice_minutes=0.15, eval_episodes=1)
+    graph.wait_for(lambda: (graph.run_dir / "summary.json").exists(), 240, "the summary")
+    assert graph.end() == 0
+    assert TRACEBACK not in graph.text
+    ends = [row for row in Journal(graph.run_dir / "transitions") if row.terminated]
+    assert ends and all(row.label is Label.SUCCESS for row in ends)
 
 
 def test_a_scripted_person_who_helps_is_learned_from_step_by_step(stage2: Start, quick: Path) -> None:

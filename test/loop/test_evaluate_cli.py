@@ -72,7 +72,7 @@ def test_a_grid_gives_an_episode_to_each_point_the_same_for_every_seed(
     [
         (["--evaluations", "last"], "evaluations are last; expected some of base"),
         (["--world", "random.holes=1"], "random.holes=1: expected SECTION.NAME=VALUE"),
-        (["--world", "peg.clearance=1.0"], "peg.clearance is 1.0 m; expected 0 to peg.radius"),
+        (["--world", "peg.clearance=1.0"], "peg.clearance is 1.0 m; expected 0 to half the peg's width, 0.008 m"),
         (["--task", "yaw_mark"], "task of the checkpoint and of the run"),
         (["--set", "utdd=1"], "unknown setting 'utdd'"),
     ],

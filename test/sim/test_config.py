@@ -16,7 +16,7 @@ def test_defaults_are_the_measured_scene() -> None:
     assert config.control.stiffness == 1200.0 and config.control.rotational_stiffness == 50.0
     assert config.control.error_clip == 0.010 and config.control.physics_rate >= 500.0
     assert config.random.hole == 0.020 and config.random.start_lateral == 0.015
-    assert config.hole_radius == pytest.approx(0.009)
+    assert config.peg.shape == "round"
 
 
 def test_built_from_a_mapping() -> None:
@@ -30,6 +30,8 @@ def test_built_from_a_mapping() -> None:
         ({"peg": {"clearence": 0.001}}, "clearence"),
         ({"control": {"physics_rate": 200.0}}, "200.0 Hz"),
         ({"peg": {"clearance": 0.0}}, "clearance is 0.0 m"),
+        ({"peg": {"shape": "rectangular", "clearance": 0.005}}, "0.005 m; expected 0 to half the peg's width, 0.004 m"),
+        ({"peg": {"shape": "oval"}}, "peg.shape is 'oval'; known are round, rectangular"),
         ({"peg": {"success_depth": 0.06}}, "0.06 m reaches through the board of 0.05 m"),
     ],
 )

@@ -97,5 +97,5 @@ def test_a_demonstrator_who_looks_for_a_mark_needs_one(world: PegInsertion, robo
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="task is 'peg2'; known are peg, yaw_mark"):
+    with pytest.raises(ValueError, match="task is 'peg2'; known are peg, yaw_mark, connector"):
         find_task("peg2")

@@ -40,7 +40,7 @@ def test_what_a_task_consists_of_counts_for_that_task_only(monkeypatch):
 
 
 def test_an_unknown_task_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="task is 'plug'; known are peg, yaw_mark"):
+    with pytest.raises(ValueError, match="task is 'plug'; known are peg, yaw_mark, connector"):
         cached_stage1("demo", 0, task="plug")
 
 
