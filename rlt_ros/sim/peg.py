@@ -22,9 +22,10 @@ from rlt_ros.sim.engine import mujoco
 from rlt_ros.sim.episode import Episode, draw
 from rlt_ros.sim.fingers import Fingers
 from rlt_ros.sim.hand import FINGERS
+from rlt_ros.sim.judge import judge
 from rlt_ros.sim.scene import CAMERAS, build
 from rlt_ros.sim.shapes.choice import shape_of
-from rlt_ros.sim.truth import Truth, judge
+from rlt_ros.sim.truth import Truth
 from rlt_ros.sim.wrench import step_measured
 
 _SEED_LIMIT = 2**31

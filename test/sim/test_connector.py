@@ -82,9 +82,9 @@ class _Straight:
 
 def test_without_turning_the_plug_does_not_go_in(connector: PegInsertion, robot: RobotConfig) -> None:
     turned = 0
-    for seed in range(100, 112):
+    for seed in range(100, 120):
         connector.reset(seed)
-        if abs(connector.truth().turn) > 0.2:
+        if abs(connector.truth().turn) > 0.15:
             turned += 1
             assert not list(rollout(connector, _Straight(robot), seed))[-1].truth.success
     assert turned >= 3

@@ -6,8 +6,9 @@ import pytest
 from rlt_ros.loop.requests import Request
 from rlt_ros.robot.pose import Pose
 from rlt_ros.sim.config import SimConfig
+from rlt_ros.sim.judge import judge
 from rlt_ros.sim.operator import OperatorConfig, ScriptedOperator
-from rlt_ros.sim.truth import Truth, judge
+from rlt_ros.sim.truth import Truth
 from rlt_ros.types import Mode, Phase
 
 HOLE = Pose.of([0.5, 0.0, 0.05], [0.0, 0.0, 0.1, 1.0])
