@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.robustness.run import WORLDS, load_worlds
 from bench.sweep.collect import collect
+from bench.sweep.run import is_finished
 
 PLANS = Path(__file__).parent
 ROBUSTNESS, MACHINES = "robustness", "machines"
@@ -47,6 +48,8 @@ def gather_machines(out: Path) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for plan in plans():
         for path in sorted((out / plan).glob("*/seed*/summary.json")):
+            if not is_finished(path.parent):
+                continue
             told = json.loads((path.parent / "processes" / "fast.jsonl").read_text().splitlines()[0])
             made = {"plan": plan, "machine": told["machine"], "versions": told["versions"]}
             entry = found.setdefault(json.dumps(made), made | {"times": []})

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import yaml
 
+from bench.sweep.run import is_finished
 from rlt_ros.strict import ConfigError, build
 
 WORLDS = Path(__file__).with_name("worlds.yaml")
@@ -68,7 +69,7 @@ def load_worlds(path: Path) -> dict[str, World]:
 def evaluations(runs: Sequence[Path], worlds: Mapping[str, World], out: Path) -> list[Evaluation]:
     """All that are not finished. Raises ConfigError where a run directory is not one of a sweep."""
     for run in runs:
-        if not run.name.removeprefix("seed").isdigit() or not (run / "summary.json").exists():
+        if not run.name.removeprefix("seed").isdigit() or not is_finished(run):
             raise ConfigError(f"{run}: expected a finished run directory seedN, as `make results` leaves it")
     found = [Evaluation(run, world, out / name / f"{run.name}.json") for run in runs for name, world in worlds.items()]
     return [one for one in found if not one.out.exists()]

@@ -20,6 +20,8 @@ def collect(out: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(out.glob("*/seed*/summary.json")):
         summary = json.loads(path.read_text())
+        if summary.get("interrupted"):
+            continue
         cell = found.setdefault(path.parents[1].name, {})
         cell[str(summary["seed"])] = {name: summary[name] for name in KEPT if name in summary}
     return found

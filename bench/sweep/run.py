@@ -6,6 +6,7 @@ python -m bench.sweep.run [--plan FILE] --out DIR [--checkpoint DIR] [--seeds 1,
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -20,9 +21,17 @@ CELLS = Path(__file__).with_name("cells.yaml")
 SUMMARY = "summary.json"
 
 
+def is_finished(directory: Path) -> bool:
+    """Whether a run directory holds the summary of a run that was not interrupted."""
+    path = directory / SUMMARY
+    return path.exists() and not json.loads(path.read_text()).get("interrupted")
+
+
 @dataclass(frozen=True)
 class Run:
-    """One training run. directory: finished if it holds a summary. arguments: of `rlt fast`, without its seed."""
+    """One training run. directory: finished if it holds the summary of a run that was not interrupted. arguments: of
+    `rlt fast`, without its seed.
+    """
 
     cell: str
     seed: int
@@ -32,7 +41,7 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether there is nothing left to do."""
-        return (self.directory / SUMMARY).exists()
+        return is_finished(self.directory)
 
     @property
     def command(self) -> list[str]:
@@ -42,7 +51,7 @@ class Run:
 
     def execute(self) -> bool:
         """Run it from the start; True on success. The log lies beside the run directory."""
-        # A run that was interrupted has no summary; half of it is worth nothing in a table.
+        # Half of a run is worth nothing in a table.
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         with self.directory.with_suffix(".log").open("w") as log:

@@ -36,7 +36,7 @@ from rlt_ros.robot.commands.base import SetPoint
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.sections import one_of
 from rlt_ros.robot.state import RobotState
-from rlt_ros.types import Driver, Mode, PolicyMode
+from rlt_ros.types import ACTION_NAMES, Driver, Mode, PolicyMode
 
 
 class ExecutorNode(ManagedNode):
@@ -180,7 +180,7 @@ class ExecutorNode(ManagedNode):
         self._advance()
 
     def _on_human(self, message: msg.HumanAction) -> None:
-        action = vector(message.action, 7, "action")
+        action = vector(message.action, len(ACTION_NAMES) if message.action else 0, "action")
         self._heard.command(HumanCommand(message.observation_id, stamp_of(message.header), action))
         if self._live is not None:
             self._live.feed("human")

@@ -33,7 +33,7 @@ class Finale:
         self._moved: float | None = None
         self._figures: tuple[int, int] | None = None
         self._target: int | None = None
-        self._saving = self._saved = False
+        self._saving = self._saved = self._concluded = False
         self._learner_files = ""
 
     def begin(self) -> None:
@@ -41,6 +41,15 @@ class Finale:
         if self._moved is None:
             self._moved = time.monotonic()
             self._node.every(0.2, self._on_check)
+
+    def interrupted(self) -> None:
+        """Write what there is: the node ends before the session does."""
+        if self._concluded or not self.run_dir.name:
+            return
+        try:
+            write_json(self.run_dir / "summary.json", self._summary() | {"interrupted": True})
+        except OSError as error:
+            print(f"{self.run_dir / 'summary.json'} is not written: {error}", flush=True)
 
     def _on_check(self) -> None:
         if self._node.exit_code is not None:
@@ -95,6 +104,7 @@ class Finale:
         return learner.update_debt == 0 or learner.critic_updates >= self._target
 
     def _conclude(self) -> None:
+        self._concluded = True
         summary = self._summary()
         if self.run_dir.name:
             write_json(self.run_dir / "summary.json", summary)

@@ -75,7 +75,9 @@ class InputDevicesNode(BaseNode):
     # what comes in
 
     def _on_word(self, message: msg.PolicyMode) -> None:
-        self._hands.deadman.word(mode_from_message(message).mode)
+        if self._hands.deadman.word(mode_from_message(message).mode):
+            now = self.get_clock().now().nanoseconds
+            self._human.publish(msg.HumanAction(header=header(now), observation_id=0, action=floats([])))
 
     def _on_executed(self, message: msg.ExecutedStep) -> None:
         self._hands.gripper.executed(float(step_from_message(message).action[GRIPPER]))
@@ -99,6 +101,8 @@ class InputDevicesNode(BaseNode):
     def _on_answer(self, name: str, request: Request, answer: Answer) -> None:
         if request is Request.MODE_HUMAN:
             self._hands.deadman.answered(answer.accepted)
+        if request is Request.HAND_BACK:
+            self._hands.deadman.handed_back(answer.accepted)
         self._report.answered(name, request, answer)
 
     def _command(self, orders: Orders, now: float) -> None:

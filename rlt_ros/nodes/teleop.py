@@ -51,6 +51,7 @@ class TeleopNode(BaseNode):
         self._scripted = declare(self, "scripted", False, "A scripted operator in a person's place; needs sim/truth.")
         self.control_rate = self.robot.control_rate
         self._kept: SessionFile | None = None
+        self._finale: Finale | None = None
         self.run_dir = Path()
         self.actor: msg.ActorStats | None = None
         self.learner: msg.LearnerStats | None = None
@@ -230,6 +231,8 @@ class TeleopNode(BaseNode):
         """The session has not come to its end: say where it stood."""
         where = f"; run directory {self.run_dir}" if self.run_dir.name else ""
         print(f"interrupted: {self.status_line()}{where}", flush=True)
+        if self._finale is not None:
+            self._finale.interrupted()
 
     def _counted(self, seen: Seen) -> bool:
         done = self.conductor.executed

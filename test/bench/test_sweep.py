@@ -60,6 +60,8 @@ def test_runs_go_seed_by_seed_and_finished_ones_are_known(tmp_path):
     assert not any(run.finished for run in found)
     found[2].directory.mkdir(parents=True)
     (found[2].directory / "summary.json").write_text("{}")
+    (found[3].directory).mkdir(parents=True)
+    (found[3].directory / "summary.json").write_text('{"interrupted": true}')
     assert [run.finished for run in found] == [False, False, True, False]
     place = ["--seed", "2", "--run-dir", str(tmp_path / "b" / "seed2")]
     assert found[3].command[2:] == ["rlt_ros", "fast", "--minutes", "7", "--no-base", "--set=utd=1", *place]

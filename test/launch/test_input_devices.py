@@ -90,7 +90,8 @@ class Scene:
         self.say("teleop answers")
         self.wait(lambda: self.listener.newest(WORD), "the operator's word", 240.0)
         self.wait(lambda: self.person.mode(RESET).success, "the reset")
-        self.wait(lambda: self.phase is Phase.APPROACH and self.steps[-1].driver != Driver.RESET, "the approach")
+        driven = lambda: self.steps and self.steps[-1].driver != Driver.RESET  # noqa: E731
+        self.wait(lambda: self.phase is Phase.APPROACH and driven(), "the approach")
 
     def press(self, button: int, what: Callable[[], Any], why: str) -> None:
         """Press a button until it has its effect, as a person does on a machine that stalls."""
@@ -294,6 +295,7 @@ def test_a_demonstration_along_the_axes_of_the_tool(collect: Callable[..., Scene
     scene.drive(14, {TURN: 1.0})
     scene.pad.hold()
     scene.wait(lambda: scene.drivers(-4) == [Driver.HOLD] * 4, "the hold")
+    assert "human: let go" in {step.reason for step in scene.steps}, "it does not wait for the command to grow old"
     scene.press(BEGIN, lambda: scene.phase is Phase.CRITICAL, "the demonstration")
     start = scene.pose()
     turned = (start.rotation * ROBOT.reference.rotation.inv()).as_rotvec()

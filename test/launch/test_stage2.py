@@ -127,7 +127,10 @@ def test_an_interrupted_run_ends_cleanly(stage2: Start, how: str) -> None:
     assert TRACEBACK not in graph.text
     assert "process has died" not in graph.text, graph.text[-3000:]
     assert (graph.run_dir / "checkpoints/000001/state.json").exists()
-    assert "interrupted: practice " in graph.text and not (graph.run_dir / "summary.json").exists()
+    assert "interrupted: practice " in graph.text
+    summary = json.loads((graph.run_dir / "summary.json").read_text())
+    assert summary["interrupted"] is True and summary["practice"]["episodes"] >= 1
+    assert summary["final"] == {"episodes": 0, "successes": 0, "invalid": 0, "mean_steps": None}
     assert not list(graph.run_dir.rglob("*.partial")) and not list(graph.run_dir.rglob("*.tmp"))
 
 
@@ -154,7 +157,8 @@ def test_a_run_whose_training_fails_ends_and_says_why(stage2: Start, quick: Path
     graph = stage2(practice_minutes=30)
     assert graph.end(240) == 1
     assert "training failed: Diverged: " in graph.text and "training has failed" in graph.text
-    assert not (graph.run_dir / "summary.json").exists() and not (graph.run_dir / "checkpoints").exists()
+    assert json.loads((graph.run_dir / "summary.json").read_text())["interrupted"] is True
+    assert not (graph.run_dir / "checkpoints").exists()
     assert list(Journal(graph.run_dir / "transitions")), "the rows are there all the same"
 
 

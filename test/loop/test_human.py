@@ -21,6 +21,7 @@ def test_a_command_of_now_may_be_executed(age: int) -> None:
     ("command", "text"),
     [
         (None, "human: no command has come"),
+        (HumanCommand(1, NOW, np.zeros(0)), "human: let go"),
         (HumanCommand(1, NOW - HUMAN_TIMEOUT_NS - 1_000_000, ZERO), "human: the command is 0.101 s old"),
         (HumanCommand(1, NOW + 2 * SECOND, ZERO), "human: the command's stamp lies 2.000 s ahead"),
         (HumanCommand(1, NOW, np.zeros(6)), "human: not 7 finite values: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]"),

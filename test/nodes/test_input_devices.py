@@ -157,7 +157,8 @@ def test_a_spacemouse_as_spacenav_publishes_it(desk: Desk) -> None:
     desk.wait(lambda: near(desk.newest(), [1, 0, 0, 0, 0, -0.5, 0]), "the command")
     desk.linear = [0.0, 0.0, 0.68]
     desk.wait(lambda: near(desk.newest(), [0, 0, 1, 0, 0, -0.5, 0]), "the next one")
-    desk.wait(lambda: desk.status("device spacemouse").message == "live, deadman held, the person drives", "its status")
+    drives = "live, deadman held, the person drives"
+    desk.wait(lambda: (said := desk.status("device spacemouse")) and said.message == drives, "its status")
     desk.buttons = [1, 1]
     desk.wait(lambda: desk.newest()[6] == -1.0, "the gripper's command")
     desk.buttons = LEFT
@@ -212,7 +213,7 @@ def test_a_pedal_that_is_not_there_is_said_with_what_is(desk: Desk) -> None:
     log = desk.start("pedal")
     words = "pedal: no device with name '*FootSwitch*' and the keys KEY_A, KEY_B, KEY_C; there are: "
     desk.wait(lambda: words in log.read_text(), "the error")
-    assert desk.status("device pedal").level == b"\x02"
+    desk.wait(lambda: (said := desk.status("device pedal")) and said.level == b"\x02", "an error on /diagnostics")
 
 
 def test_without_the_library_the_extra_is_named(desk: Desk) -> None:

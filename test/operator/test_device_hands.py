@@ -129,6 +129,20 @@ def test_words_from_before_the_turn_do_not_end_it() -> None:
     assert person.hands.deadman.state is Hold.DRIVES
 
 
+@pytest.mark.parametrize(
+    ("mode", "accepted", "idle"), [(Mode.HUMAN, True, True), (Mode.VLA, True, False), (Mode.HUMAN, False, False)]
+)
+def test_who_hands_back_where_a_person_is_wanted_says_that_nothing_more_comes(
+    mode: Mode, accepted: bool, idle: bool
+) -> None:
+    """Else the last twist would go on until it is too old."""
+    person = driving()
+    assert person.look().requests == [("pad", Request.HAND_BACK)]
+    person.hands.deadman.handed_back(accepted)
+    assert person.hands.deadman.word(mode) is idle
+    assert person.hands.deadman.word(mode) is False  # once
+
+
 def test_a_button_asks_once_when_it_goes_down_and_needs_no_deadman() -> None:
     person = ready()
     assert person.look(BEGIN, times=30).requests == [("pad", Request.BEGIN)]

@@ -29,6 +29,7 @@ class Deadman:
 
     def __init__(self) -> None:
         self.state = Hold.LOCKED
+        self._handed_back = False
 
     @property
     def takes(self) -> bool:
@@ -55,9 +56,20 @@ class Deadman:
         if self.state is Hold.ASKED:
             self.state = Hold.GRANTED if accepted else Hold.OVER
 
-    def word(self, mode: Mode) -> None:
-        """The operator's word for an observation. Until the person's turn has begun older words may be under way."""
+    def handed_back(self, accepted: bool) -> None:
+        """The answer to the last request to hand back."""
+        self._handed_back = accepted
+
+    def word(self, mode: Mode) -> bool:
+        """The operator's word for an observation; whether the person must say that there is nothing more to come.
+
+        Until the person's turn has begun older words may be under way. Where the plan wants a person, the mode stays
+        after the hand back, and the last command would go on until it is too old.
+        """
+        idle = self._handed_back and mode is Mode.HUMAN and self.state is Hold.FREE
+        self._handed_back = False
         if self.state is Hold.GRANTED and mode is Mode.HUMAN:
             self.state = Hold.DRIVES
         elif self.state is Hold.DRIVES and mode is not Mode.HUMAN:
             self.state = Hold.OVER
+        return idle
