@@ -49,9 +49,8 @@ class LearnerNode(ManagedNode):
         self._ends = declare(self, "end_with_sessions", False, "End when the sessions of all robots are over.")
         self._over: set[str] = set()
         self._end_at = math.inf
-        self._weights_every = declare(
-            self, "weights_every", 1.0, "Real time: seconds between versions of the weights.", Seconds
-        )
+        help_text = "Real time: seconds between versions of the weights."
+        self._weights_every = declare(self, "weights_every", 1.0, help_text, Seconds)
         self._record = declare_dataclass(self, RecordConfig)
         self._config = declare_dataclass(self, AgentConfig)
         self._limits = declare_dataclass(self, AlarmLimits)
