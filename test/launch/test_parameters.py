@@ -124,6 +124,12 @@ def test_a_value_out_of_range_at_start_ends_the_node_with_the_reason(start: Call
     assert re.search(r"parameters of markers\.rate: .*out of range.*1000", markers.log.read_text())
 
 
+def test_a_watch_that_is_off_is_within_its_range(start: Callable[..., Node]) -> None:
+    executor = start("executor", publisher_lease=0.0)
+    assert "0.0" in executor.param("get", "publisher_lease").stdout
+    assert "read-only" in executor.set("watch_chunk", "1.0")
+
+
 class Asked:
     """Calls of parameter services."""
 
