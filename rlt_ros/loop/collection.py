@@ -9,6 +9,7 @@ import numpy as np
 from rlt_ros.loop.plan import EpisodePlan
 from rlt_ros.loop.requests import Request
 from rlt_ros.loop.session import Progress
+from rlt_ros.ranges import Seed
 from rlt_ros.types import Label, Mode
 
 COLLECTION = "collection"
@@ -19,7 +20,7 @@ _HALF = 2**30
 class CollectionConfig:
     """How demonstrations follow each other."""
 
-    seed: int = 0  # of the start states
+    seed: Seed = 0  # of the start states
     reset: bool = True  # the robot is reset after a label; without, the person puts arm and scene in order by hand
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from rlt_ros.ranges import MANY, Count, Positive, Range, Share
 
 STORE_FROM = ("critical", "approach")
 
@@ -11,9 +14,9 @@ STORE_FROM = ("critical", "approach")
 class LoopConfig:
     """The learner's `rollout_noise`, `noise_hold` and `stride` say the same; `rlt fast` sets both."""
 
-    sigma: float = 0.1  # held exploration noise, share of the action range
-    noise_hold: int = 5  # control steps for which a noise sample is held
-    stride: int = 2  # control steps between windows
+    sigma: Share = 0.1  # held exploration noise, share of the action range
+    noise_hold: Positive = 5  # control steps for which a noise sample is held
+    stride: Positive = 2  # control steps between windows
     store_from: str = "critical"  # first step of an episode that windows cover: of the critical phase, or "approach"
     short_windows: bool = True  # keep windows shorter than a chunk; false: whole ones only, aligned to the phase's end
     outcome_seen: bool = False  # windows name the observation after the outcome: needed if bootstrap_type is "always"
@@ -30,6 +33,6 @@ class LoopConfig:
 class RecordConfig:
     """Parameters of the learner node that are none of the agent's: where it begins, what it writes and when."""
 
-    save_every: int = 2000  # critic updates between checkpoints; 0 or less: only at the end
-    keep: int = 3  # older checkpoints that stay beside the newest; 0: all of them
+    save_every: Annotated[int, Range(-1, MANY)] = 2000  # critic updates between checkpoints; 0 or less: only at the end
+    keep: Count = 3  # older checkpoints that stay beside the newest; 0: all of them
     init_weights: str = ""  # policy file of another run to start from; empty: none

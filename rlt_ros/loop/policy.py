@@ -34,7 +34,9 @@ class ChunkPolicy:
     def __init__(self, chunk: int, sigma: float, hold: int, seed: int, gripper_passthrough: bool = True) -> None:
         if chunk < 1 or hold < 1 or sigma < 0.0:
             raise ValueError(f"chunk {chunk} and hold {hold} must be at least 1, sigma {sigma} not negative")
-        self._chunk, self._sigma, self._hold, self._seed = chunk, sigma, hold, seed
+        self._chunk, self._hold, self._seed = chunk, hold, seed
+        self.sigma = sigma
+        """Held exploration noise; a new value counts from the next decision on."""
         self._passthrough = gripper_passthrough
         self._policy: Policy | None = None
         self.reason = ""
@@ -95,7 +97,7 @@ class ChunkPolicy:
 
     def _noise(self, number: int, rows: int, dims: int) -> np.ndarray:
         samples = -(-rows // self._hold)
-        drawn = np.random.default_rng([self._seed, number]).normal(0.0, self._sigma, (samples, dims))
+        drawn = np.random.default_rng([self._seed, number]).normal(0.0, self.sigma, (samples, dims))
         drawn[:, GRIPPER] = 0.0
         return np.repeat(drawn, self._hold, axis=0)[:rows]
 

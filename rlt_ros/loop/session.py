@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlt_ros.loop.plan import EpisodePlan
+from rlt_ros.ranges import Amount, Count, Positive, Rate, Seed
 from rlt_ros.types import Label, Mode
 
 PRACTICE, DONE = "practice", "done"
@@ -38,13 +39,13 @@ def chosen_evaluations(names: Sequence[str]) -> Evaluations:
 class SessionConfig:
     """Length and seeds of a run."""
 
-    practice_minutes: float = 7.0  # robot time of practice, counted in control steps
-    control_rate: float = 20.0  # Hz
-    max_episodes: int = 0  # practice ends after so many, whatever the time; 0: no limit
-    eval_episodes: int = 50  # of each evaluation
-    warmup_episodes: int = 20  # labelled practice episodes that the VLA drives, with noise
-    time_limit: int = 100  # steps that a failure counts as
-    seed: int = 0  # of the start states
+    practice_minutes: Amount = 7.0  # robot time of practice, counted in control steps
+    control_rate: Rate = 20.0  # Hz
+    max_episodes: Count = 0  # practice ends after so many, whatever the time; 0: no limit
+    eval_episodes: Count = 50  # of each evaluation
+    warmup_episodes: Count = 20  # labelled practice episodes that the VLA drives, with noise
+    time_limit: Positive = 100  # steps that a failure counts as
+    seed: Seed = 0  # of the start states
 
     def __post_init__(self) -> None:
         for name in ("practice_minutes", "max_episodes", "eval_episodes", "warmup_episodes"):

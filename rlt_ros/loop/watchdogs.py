@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
+from rlt_ros.ranges import Seconds
+
 SECOND = 1_000_000_000
 JUMP = 0.5
 """s, by which the clock of the stamps may run ahead of the steady one between two looks."""
@@ -15,11 +17,11 @@ JUMP = 0.5
 class Limits:
     """Seconds of silence after which the arm holds. All in steady time, below the 0.2 s that a hold may take."""
 
-    watch_observation: float = 0.15  # s without a usable observation
-    watch_state: float = 0.15  # s without a new measurement of the arm
-    watch_policy: float = 0.15  # s without a usable word of the operator (policy_mode)
-    watch_chunk: float = 0.15  # s without an action chunk to execute while a policy is to drive
-    watch_human: float = 0.1  # s without a command of the person who drives: the deadman
+    watch_observation: Seconds = 0.15  # s without a usable observation
+    watch_state: Seconds = 0.15  # s without a new measurement of the arm
+    watch_policy: Seconds = 0.15  # s without a usable word of the operator (policy_mode)
+    watch_chunk: Seconds = 0.15  # s without an action chunk to execute while a policy is to drive
+    watch_human: Seconds = 0.1  # s without a command of the person who drives: the deadman
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -32,6 +32,7 @@ from rlt_ros.nodes.link import LinkWatch
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.witness import with_lease
+from rlt_ros.ranges import Count, Positive, Seconds, Seed
 from rlt_ros.rl.weights import load_policy, read_policy_file
 from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyMode, PolicyWeights, Transition, TransitionAck, stream_of
@@ -46,12 +47,19 @@ class ActorNode(ManagedNode):
         self._policy_file = declare(
             self, "policy", "", "Policy file to drive by without a learner; empty: the learner's."
         )
-        self._seed = declare(self, "seed", 0, "Seed of the held noise, together with the observation's id.")
-        self._config = declare_dataclass(self, LoopConfig)
-        self._lead = declare(self, "lead", 0, "Real time: control steps from decision to chunk boundary; 0: measured.")
-        self._bound = declare(self, "outbox_bound", 100_000, "Rows kept for a learner that is away.")
-        self._resend_after = declare(self, "resend_after", 2.0, "Seconds until an unacknowledged row is sent again.")
-        self._threads = declare(self, "threads", 1, "torch threads.")
+        self._seed = declare(self, "seed", 0, "Seed of the held noise, together with the observation's id.", Seed)
+        # In lockstep a run follows from its seed and settings alone.
+        live = {} if self.lockstep else {"sigma": self._on_sigma}
+        self._config = declare_dataclass(self, LoopConfig, live)
+        self._lead = declare(
+            self, "lead", 0, "Real time: control steps from decision to chunk boundary; 0: measured.", Count
+        )
+        self._bound = declare(self, "outbox_bound", 100_000, "Rows kept for a learner that is away.", Positive)
+        self._resend_after = declare(
+            self, "resend_after", 2.0, "Seconds until an unacknowledged row is sent again.", Seconds
+        )
+        self._threads = declare(self, "threads", 1, "torch threads.", Positive)
+        self._policy: ChunkPolicy | None = None
         self._mode: PolicyMode | None = None
         self._acknowledged: TransitionAck | None = None
         self._chunk_message: msg.ActionChunk | None = None
@@ -82,6 +90,11 @@ class ActorNode(ManagedNode):
         LinkWatch(self, self._contract, expected=("features",) if self._policy_file else ("features", "learner"))
         Reports(self, tell=self._diagnose)
         self.every(1.0, self._on_second)
+
+    def _on_sigma(self, sigma: float) -> None:
+        self._config = replace(self._config, sigma=sigma)
+        if self._policy is not None:
+            self._policy.sigma = sigma
 
     def _listen_all(self) -> None:
         self.listen(msg.Features, "features", self._on_features, qos.STEP)

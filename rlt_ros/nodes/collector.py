@@ -21,6 +21,7 @@ from rlt_ros.nodes.convert_robot import image_from_message, observation_from_mes
 from rlt_ros.nodes.diagnostics import Reports
 from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.ranges import Count, Positive
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Observation
 
@@ -39,9 +40,9 @@ class CollectorNode(BaseNode):
         super().__init__("collector")
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         self._config = declare_dataclass(self, DatasetConfig)
-        self._wanted = declare(self, "episodes", 0, "End after so many saved demonstrations; 0: no end.")
+        self._wanted = declare(self, "episodes", 0, "End after so many saved demonstrations; 0: no end.", Count)
         self._keep = declare(self, "keep_failures", False, "Keep demonstrations that were labelled a failure.")
-        self._backlog = declare(self, "backlog_mb", 512, "Pictures that may wait for the encoder [MB].")
+        self._backlog = declare(self, "backlog_mb", 512, "Pictures that may wait for the encoder [MB].", Positive)
         self._end_on_failure = declare(self, "end_on_failure", False, "End the run when nothing can be recorded.")
         full = declare(self, "full_pictures", False, "Pictures as the cameras give them, not at policy resolution.")
         check_place(self._config)

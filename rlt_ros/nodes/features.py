@@ -17,6 +17,7 @@ from rlt_ros.nodes.link import LinkAnswer
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.witness import with_lease
+from rlt_ros.ranges import Positive, Seed
 from rlt_ros.robot.config import load_robot
 from rlt_ros.types import Features, Observation
 from rlt_ros.vla.contract import VLAUnavailable
@@ -35,11 +36,11 @@ class FeaturesNode(ManagedNode):
         self._checkpoint = declare(self, "checkpoint", "", "Directory of the Stage-1 checkpoint.")
         self._robot_config = declare(self, "robot_config", "", "Robot config; empty: Franka Research 3.")
         self._task = declare(self, "task", "", "Task that the checkpoint must have been made for; empty: any.")
-        self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.")
+        self._seed = declare(self, "seed", 0, "Seed of the VLA's flow noise, together with the observation's id.", Seed)
         self._device = declare(self, "device", "cpu", "Device of torch for VLA and RL token, such as cuda.")
         self._vla_url = declare(self, "vla_url", "", "ws://host:port of a VLA server; empty: as the checkpoint says.")
-        self._threads = declare(self, "threads", 1, "torch threads.")
-        stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.")
+        self._threads = declare(self, "threads", 1, "torch threads.", Positive)
+        stride = declare(self, "stride", 2, "Every n-th step of an episode gets a pass without being asked.", Positive)
         self._queue = PassQueue(stride, ordered=self.lockstep)
         self._published: OrderedDict[int, msg.Features] = OrderedDict()
         self._condition = threading.Condition()

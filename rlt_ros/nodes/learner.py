@@ -19,6 +19,7 @@ from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.robot_end import RobotEnd, robots
 from rlt_ros.nodes.run_log import how_it_ended, life_of
 from rlt_ros.nodes.runtime import ManagedNode, run
+from rlt_ros.ranges import Seconds
 from rlt_ros.rl.alarms import AlarmLimits, AlarmNews
 from rlt_ros.rl.config import AgentConfig, Dims
 from rlt_ros.rl.stats import LearnerStats
@@ -48,7 +49,8 @@ class LearnerNode(ManagedNode):
         self._ends = declare(self, "end_with_sessions", False, "End when the sessions of all robots are over.")
         self._over: set[str] = set()
         self._end_at = math.inf
-        self._weights_every = declare(self, "weights_every", 1.0, "Real time: seconds between versions of the weights.")
+        help_text = "Real time: seconds between versions of the weights."
+        self._weights_every = declare(self, "weights_every", 1.0, help_text, Seconds)
         self._record = declare_dataclass(self, RecordConfig)
         self._config = declare_dataclass(self, AgentConfig)
         self._limits = declare_dataclass(self, AlarmLimits)

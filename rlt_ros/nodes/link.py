@@ -13,6 +13,7 @@ from rlt_ros.nodes import qos
 from rlt_ros.nodes.convert import header, stamp_of
 from rlt_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
 from rlt_ros.nodes.parameters import declare
+from rlt_ros.ranges import Amount, Figure
 
 if TYPE_CHECKING:
     from rlt_ros.nodes.runtime import BaseNode
@@ -30,7 +31,7 @@ class ClockReader:
 
     def __init__(self, node: BaseNode) -> None:
         text = "Seconds added to this machine's clock in the exchange with others, to try what is said about skew."
-        self._error = round(1e9 * declare(node, "clock_error", 0.0, text))
+        self._error = round(1e9 * declare(node, "clock_error", 0.0, text, Figure))
 
     def __call__(self) -> int:
         """Now [ns]."""
@@ -85,7 +86,7 @@ class LinkWatch:
     def __init__(self, node: BaseNode, contract: str, expected: tuple[str, ...]) -> None:
         self._node, self._contract, self._expected = node, contract, expected
         self._limit = declare(
-            node, "clock_skew_limit", 0.05, "Seconds between two machines' clocks that are warned of."
+            node, "clock_skew_limit", 0.05, "Seconds between two machines' clocks that are warned of.", Amount
         )
         self._clock = ClockReader(node)
         self._peers: dict[str, Peer] = {}

@@ -14,6 +14,7 @@ from rlt_ros.loop.motion import Command, Motion
 from rlt_ros.loop.setpoints import INTERPOLATION, setpoints_of
 from rlt_ros.loop.watchdogs import ClockWatch, Limits, Watchdogs
 from rlt_ros.nodes.diagnostics import ERROR, OK, WARN, Diagnostics
+from rlt_ros.ranges import Amount, Moment, Seconds
 from rlt_ros.robot.commands.base import CommandRefused
 from rlt_ros.robot.config import RobotConfig
 from rlt_ros.robot.state import RobotState
@@ -30,11 +31,11 @@ _POLICIES = (Mode.VLA, Mode.RL)
 class LiveConfig:
     """Parameters of the executor in real time."""
 
-    interpolation: float = INTERPOLATION  # s from a new target to its arrival
-    wait_for_word: float = 0.01  # s an observation waits for the operator's word about it; then the newest one counts
-    wait_for_chunk: float = 0.03  # s it waits for a late chunk, or for the command of the person who drives
-    chunk_max_age: float = 1.0  # s, of the observation that a chunk answers; older ones are refused
-    publisher_lease: float = 20.0  # s for which others may still count a publisher that was killed (Fast DDS: 20)
+    interpolation: Moment = INTERPOLATION  # s from a new target to its arrival
+    wait_for_word: Moment = 0.01  # s an observation waits for the operator's word about it; then the newest one counts
+    wait_for_chunk: Moment = 0.03  # s it waits for a late chunk, or for the command of the person who drives
+    chunk_max_age: Seconds = 1.0  # s, of the observation that a chunk answers; older ones are refused
+    publisher_lease: Amount = 20.0  # s for which others may still count a killed publisher (Fast DDS: 20)
 
 
 class Arm(Protocol):

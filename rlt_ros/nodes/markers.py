@@ -12,6 +12,7 @@ from rlt_ros.nodes.marker_messages import markers
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.watching import SceneTopics
+from rlt_ros.ranges import Range
 from rlt_ros.robot.config import load_robot
 
 
@@ -21,15 +22,17 @@ class MarkersNode(BaseNode):
     def __init__(self) -> None:
         super().__init__("markers")
         robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        rate = declare(self, "rate", 10.0, "Publications a second [Hz].")
-        if not 0.0 < rate <= 100.0:
-            raise ValueError(f"parameter rate is {rate} Hz; expected more than 0 and at most 100")
+        rate = declare(self, "rate", 10.0, "Publications a second [Hz].", Range(0.1, 100.0), self._on_rate)
         self._frame = robot.base_frame
         self._topics = SceneTopics(self, robot)
         self._publisher = self.create_publisher(MarkerArray, "markers", qos.COMMAND)
-        self.every(1.0 / rate, self._on_tick)
+        self._timer = self.every(1.0 / rate, self._on_tick)
         Reports(self, robot.name)
         self.get_logger().info(f"{self._publisher.topic_name}: markers in {self._frame}, at most {rate:g} a second")
+
+    def _on_rate(self, rate: float) -> None:
+        self._timer.timer_period_ns = round(1e9 / rate)
+        self._timer.reset()  # a long wait under the old rate is not waited out
 
     def _on_tick(self) -> None:
         if self._publisher.get_subscription_count():

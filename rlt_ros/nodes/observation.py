@@ -19,6 +19,7 @@ from rlt_ros.nodes.frames import StaticFrames, camera_mounts
 from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.robot_listener import RobotListener
 from rlt_ros.nodes.runtime import BaseNode, run
+from rlt_ros.ranges import Pixels, Seconds
 from rlt_ros.robot.config import load_robot
 from rlt_ros.robot.kinematics import tool_twist
 from rlt_ros.robot.state import RobotState, proprioception
@@ -37,8 +38,8 @@ class ObservationNode(BaseNode):
         self._robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
         help_text = "Refuse black and repeated pictures; false for cameras without noise."
         checked = declare(self, "check_pictures", True, help_text) and not self.lockstep
-        self._max_age = declare(self, "max_age", MAX_AGE, "Real time: s; what is older makes no observation.")
-        self._size = declare(self, "image_size", 64, "Side of the square policy images [pixels].")
+        self._max_age = declare(self, "max_age", MAX_AGE, "Real time: s; what is older makes no observation.", Seconds)
+        self._size = declare(self, "image_size", 64, "Side of the square policy images [pixels].", Pixels)
         self._watches = {name: PictureWatch() for name in self._robot.cameras} if checked else {}
         self._last: Observation | None = None
         self._count = EpisodeCount()

@@ -29,6 +29,7 @@ from rlt_ros.operator.keys import Keys, load_keys
 from rlt_ros.operator.panel.address import PORT, Listening, listen
 from rlt_ros.operator.panel.curve import Curve
 from rlt_ros.operator.panel.pictures import Pictures
+from rlt_ros.ranges import Range
 from rlt_ros.robot.config import load_robot
 
 MISSING = {"nicegui", "fastapi", "starlette", "uvicorn"}
@@ -43,9 +44,7 @@ class PanelNode(BaseNode):
         preset = Path(get_package_share_directory("rlt_ros")) / PRESET
         keys = declare(self, "keys", "", "Keys file (YAML); empty: config/operator/keys.yaml.")
         self.keys: Keys = load_keys(Path(keys or preset))
-        self.rate = declare(self, "camera_rate", 5.0, "Pictures a second of each camera, at most.")
-        if not 0.0 < self.rate <= 30.0:
-            raise ValueError(f"camera_rate is {self.rate} Hz; expected more than 0, at most 30")
+        self.rate = declare(self, "camera_rate", 5.0, "Pictures a second of each camera, at most.", Range(0.1, 30.0))
         self.cameras = {name: self.robot_topic(topic) for name, topic in robot.cameras.items()}
         self.pictures, self.curve = Pictures(self.cameras), Curve()
         group = Unattended()
@@ -61,7 +60,7 @@ class PanelNode(BaseNode):
     def listening(self) -> Listening:
         """A bound socket, by the parameters."""
         host = declare(self, "host", "127.0.0.1", "Name or address to listen on; 0.0.0.0: every one of this machine.")
-        port = declare(self, "port", PORT, "TCP port; 0: any that is free.")
+        port = declare(self, "port", PORT, "TCP port; 0: any that is free.", Range(0, 65_535))
         token = declare(self, "token", "", "Asked for off this machine, or where given; empty: drawn at random.")
         return listen(host, port, token)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from std_msgs.msg import Float32
 
 from rlt_ros import msg
@@ -40,9 +38,8 @@ class RefereeNode(BaseNode):
             raise ValueError("rules is empty: the referee needs a file of rules, such as config/operator/referee.yaml")
         rules = load(Rules, Path(path))
         self._referee = Referee(rules)
-        described = ParameterDescriptor(description="False: nothing is pressed; may be set at any time.")
-        self._enabled = self.declare_parameter("enabled", True, described).value
-        self.add_on_set_parameters_callback(self._on_set)
+        help_text = "False: nothing is pressed; may be set at any time."
+        self._enabled = declare(self, "enabled", True, help_text, on_set=self._on_enabled)
         self._scores: dict[str, tuple[float, float]] = {}
         self._observations: dict[int, msg.Observation] = {}
         self._words: dict[int, PolicyMode] = {}
@@ -108,13 +105,10 @@ class RefereeNode(BaseNode):
         else:
             self.get_logger().warning(f"{what} was refused: {answer.message}")
 
-    def _on_set(self, parameters: list[Any]) -> SetParametersResult:
-        for parameter in parameters:
-            if parameter.name == "enabled":
-                self._enabled = bool(parameter.value)
-                self._referee.rest()
-                self._say()
-        return SetParametersResult(successful=True)
+    def _on_enabled(self, enabled: bool) -> None:
+        self._enabled = enabled
+        self._referee.rest()
+        self._say()
 
     def _say(self) -> None:
         if not self._enabled:

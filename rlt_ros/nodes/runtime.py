@@ -26,6 +26,7 @@ from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.priority import set_priority
 from rlt_ros.nodes.shared_memory import remove_half_made
 from rlt_ros.nodes.traffic import Traffic
+from rlt_ros.ranges import Range
 
 OUTDATED = 1.0
 """s between a message's stamp and now, in either direction, beyond which it does not belong to this run."""
@@ -42,8 +43,9 @@ class BaseNode(Node):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.robot_namespace = declare(self, "robot_namespace", "", "Namespace of the robot's own topics.")
         self.lockstep = declare(self, "lockstep", False, "Step for step with the simulator instead of in real time.")
-        nice = declare(self, "nice", 0, "Process priority; negative is higher, where permitted.")
-        realtime = declare(self, "realtime", 0, "In real time: SCHED_RR priority where permitted, 0: none; else nice.")
+        nice = declare(self, "nice", 0, "Process priority; negative is higher, where permitted.", Range(-20, 19))
+        help_text = "In real time: SCHED_RR priority where permitted, 0: none; else nice."
+        realtime = declare(self, "realtime", 0, help_text, Range(0, 99))
         self.priority = set_priority(nice, 0 if self.lockstep else realtime)
         if "not permitted" in self.priority:
             self.get_logger().warning(f"scheduling: {self.priority}")

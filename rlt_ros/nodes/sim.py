@@ -26,6 +26,7 @@ from rlt_ros.nodes.sim_commands import SimCommands
 from rlt_ros.nodes.sim_faults import SimFaults
 from rlt_ros.nodes.sim_frames import SimFrames
 from rlt_ros.nodes.sim_gripper import SimGripper
+from rlt_ros.ranges import Pixels, Seconds, Seed
 from rlt_ros.robot.config import load_robot
 from rlt_ros.sim.peg import PegInsertion
 from rlt_ros.sim.tasks import DEFAULT_TASK, find_task
@@ -45,10 +46,10 @@ class SimNode(BaseNode):
     def __init__(self) -> None:
         super().__init__("sim")
         robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        seed = declare(self, "seed", 0, "Seed of the start states that are not asked for by number.")
-        width = declare(self, "image_width", 128, "Width of the camera images [pixels].")
-        height = declare(self, "image_height", 128, "Height of the camera images [pixels].")
-        self._stall_after = declare(self, "stall_after", 0.5, "Lockstep: seconds until a step is sent again.")
+        seed = declare(self, "seed", 0, "Seed of the start states that are not asked for by number.", Seed)
+        width = declare(self, "image_width", 128, "Width of the camera images [pixels].", Pixels)
+        height = declare(self, "image_height", 128, "Height of the camera images [pixels].", Pixels)
+        self._stall_after = declare(self, "stall_after", 0.5, "Lockstep: seconds until a step is sent again.", Seconds)
         config = find_task(declare(self, "task", DEFAULT_TASK, "What is simulated: a name of sim.tasks.TASKS.")).sim
         config = replace(config, sensors=replace(config.sensors, width=width, height=height))
         if not self.lockstep:

@@ -20,6 +20,7 @@ from rlt_ros.nodes.parameters import declare
 from rlt_ros.nodes.polling import Unattended, take
 from rlt_ros.nodes.runtime import BaseNode, run
 from rlt_ros.nodes.watching import SceneTopics
+from rlt_ros.ranges import Rate
 from rlt_ros.robot.config import load_robot
 
 STATS = {"learner_stats": msg.LearnerStats, "actor_stats": msg.ActorStats}
@@ -31,8 +32,8 @@ class ViewerNode(BaseNode):
     def __init__(self) -> None:
         super().__init__("viewer")
         robot = load_robot(declare(self, "robot_config", "", "Robot config; empty: Franka Research 3."))
-        rate = declare(self, "rate", 10.0, "Looks at chunks, path and arm a second [Hz].")
-        pictures = declare(self, "picture_rate", 5.0, "Pictures of each camera a second [Hz].")
+        rate = declare(self, "rate", 10.0, "Looks at chunks, path and arm a second [Hz].", Rate)
+        pictures = declare(self, "picture_rate", 5.0, "Pictures of each camera a second [Hz].", Rate)
         folder = declare(self, "run_dir", "", "Directory for the recording; empty: none is written.")
         live = declare(self, "live", bool(_display()), "Start the viewer; by default where there is a display.")
         self._file = new_file(Path(folder)) if folder else None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rlt_ros.ranges import Amount, Count, Share
 from rlt_ros.rl.config import AgentConfig
 from rlt_ros.rl.stats import LearnerStats
 
@@ -19,20 +20,20 @@ from rlt_ros.rl.stats import LearnerStats
 class AlarmLimits:
     """When an alarm is raised. It is cleared once its figure is `alarm_clear` times inside the limit again."""
 
-    alarm_min_updates: int = 2000  # critic updates before any alarm: a young critic disagrees with everything
-    alarm_clear: float = 0.8  # share of the limit below which a raised alarm is cleared
-    alarm_q_excess: float = 0.05  # largest distance of Q to the reachable return, in 95 % of the rows
-    alarm_q_over_return: float = 0.45  # largest mean of Q above the Monte-Carlo return
-    alarm_q_under_return: float = 0.2  # largest mean of Q below the Monte-Carlo return
-    alarm_q_correlation: float = 0.3  # smallest correlation of Q with the Monte-Carlo return
-    alarm_copy_ratio: float = 20.0  # largest ratio of the actor's errors without and with the reference as input
-    alarm_copy_residual: float = 0.02  # smallest RMS distance of actor and reference, in units of the action space
-    alarm_sensitivity: float = 0.001  # smallest spread of Q over actions within the exploration noise
-    alarm_pull_low: float = 0.003  # smallest pull of Q away from the reference, in units of the action space
-    alarm_pull_high: float = 3.0  # largest pull of Q away from the reference, in units of the action space
-    alarm_residual: float = 0.6  # largest RMS distance of actor and reference, in units of the action space
-    alarm_updates_per_row: float = 20.0  # most critic updates per row received
-    alarm_silence: float = 600.0  # longest time without a new row, seconds
+    alarm_min_updates: Count = 2000  # critic updates before any alarm: a young critic disagrees with everything
+    alarm_clear: Share = 0.8  # share of the limit below which a raised alarm is cleared
+    alarm_q_excess: Amount = 0.05  # largest distance of Q to the reachable return, in 95 % of the rows
+    alarm_q_over_return: Amount = 0.45  # largest mean of Q above the Monte-Carlo return
+    alarm_q_under_return: Amount = 0.2  # largest mean of Q below the Monte-Carlo return
+    alarm_q_correlation: Share = 0.3  # smallest correlation of Q with the Monte-Carlo return
+    alarm_copy_ratio: Amount = 20.0  # largest ratio of the actor's errors without and with the reference as input
+    alarm_copy_residual: Amount = 0.02  # smallest RMS distance of actor and reference, in units of the action space
+    alarm_sensitivity: Amount = 0.001  # smallest spread of Q over actions within the exploration noise
+    alarm_pull_low: Amount = 0.003  # smallest pull of Q away from the reference, in units of the action space
+    alarm_pull_high: Amount = 3.0  # largest pull of Q away from the reference, in units of the action space
+    alarm_residual: Amount = 0.6  # largest RMS distance of actor and reference, in units of the action space
+    alarm_updates_per_row: Amount = 20.0  # most critic updates per row received
+    alarm_silence: Amount = 600.0  # longest time without a new row, seconds
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alarm_clear <= 1.0:

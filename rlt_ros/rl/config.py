@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rlt_ros.ranges import Amount, Count, Figure, Positive, Seed, Share
 from rlt_ros.types import ACTION_NAMES, GRIPPER, PROPRIO_NAMES
 
 OPERATIONAL = ("async_training", "cuda_graphs", "device", "threads")
@@ -45,70 +46,70 @@ class AgentConfig:
     algorithm: str = "rlt"  # "sac": soft actor-critic in its place, a baseline
 
     # Return and windows
-    gamma: float = 0.99  # discount per control step
-    chunk: int = 10  # C, control steps per action chunk
-    stride: int = 2  # a window starts at every stride-th control step of a phase
+    gamma: Share = 0.99  # discount per control step
+    chunk: Positive = 10  # C, control steps per action chunk
+    stride: Positive = 2  # a window starts at every stride-th control step of a phase
     bootstrap_type: str = "standard"  # "standard": an outcome ends the value, a truncation does not; "always": neither
-    q_low: float = 0.0  # lowest reachable return: targets are clipped to [q_low, q_high]
-    q_high: float = 1.0  # highest reachable return
+    q_low: Figure = 0.0  # lowest reachable return: targets are clipped to [q_low, q_high]
+    q_high: Figure = 1.0  # highest reachable return
 
     # Actor (Eqs. 4, 5)
     passthrough: tuple[int, ...] = (GRIPPER,)  # action dimensions copied from the reference: not in actor, critic, BC
     actor_form: str = "absolute"  # "absolute": the chunk itself; "residual": the reference and a bounded correction
-    residual_limit: float = 0.2  # largest correction of the residual form per number, in units of the action space
-    q_weight: float = 1.0  # weight of the critics' mean
-    bc_beta: float = 0.1  # weight of the squared distance, SUMMED over the chunk; mean convention = beta * C * d
-    ramp_updates: int = 0  # actor updates in which both weights go linearly from their start values here; 0: fixed
-    ramp_after: int = 0  # actor updates at the start values before that
-    q_weight_start: float = 0.0  # q_weight where the ramp begins
-    bc_beta_start: float = 0.1  # bc_beta where the ramp begins
+    residual_limit: Share = 0.2  # largest correction of the residual form per number, in units of the action space
+    q_weight: Amount = 1.0  # weight of the critics' mean
+    bc_beta: Amount = 0.1  # weight of the squared distance, SUMMED over the chunk; mean convention = beta * C * d
+    ramp_updates: Count = 0  # actor updates in which both weights go linearly from their start values here; 0: fixed
+    ramp_after: Count = 0  # actor updates at the start values before that
+    q_weight_start: Amount = 0.0  # q_weight where the ramp begins
+    bc_beta_start: Amount = 0.1  # bc_beta where the ramp begins
     bc_target: str = "reference"  # "success": executed steps of successes and a person's instead, for behaviour cloning
-    reference_dropout: float = 0.5  # share of training rows whose reference INPUT is zeroed; never the BC target
-    training_noise: float = 0.0  # sigma of the chunk that the critics judge in the actor update (Eq. 5); 0: its mean
-    rollout_noise: float = 0.1  # sigma of exploration, held for noise_hold steps
-    noise_hold: int = 5  # control steps that one exploration sample is held
-    ema: float = 0.003  # step of the averaged actor towards the actor, per actor update
+    reference_dropout: Share = 0.5  # share of training rows whose reference INPUT is zeroed; never the BC target
+    training_noise: Amount = 0.0  # sigma of the chunk that the critics judge in the actor update (Eq. 5); 0: its mean
+    rollout_noise: Amount = 0.1  # sigma of exploration, held for noise_hold steps
+    noise_hold: Positive = 5  # control steps that one exploration sample is held
+    ema: Share = 0.003  # step of the averaged actor towards the actor, per actor update
 
     # Critic (Eq. 3)
-    critics: int = 3  # members of the ensemble; the actor climbs their mean
-    target_critics: int = 2  # random members whose minimum is the target (REDQ)
-    target_noise: float = 0.1  # sigma of target smoothing, the only noise in the target (TD3)
-    target_noise_clip: float = 0.2  # bound of that noise
-    tau: float = 0.005  # Polyak step of the target ensemble, per critic update
+    critics: Positive = 3  # members of the ensemble; the actor climbs their mean
+    target_critics: Positive = 2  # random members whose minimum is the target (REDQ)
+    target_noise: Amount = 0.1  # sigma of target smoothing, the only noise in the target (TD3)
+    target_noise_clip: Amount = 0.2  # bound of that noise
+    tau: Share = 0.005  # Polyak step of the target ensemble, per critic update
 
     # Networks and optimisation
     use_z: bool = True  # False: actor and critics see zeros in place of z_rl, an ablation
     pixels: tuple[int, ...] = ()  # channels, height, width of pictures in place of z_rl, an ablation
     use_reference: bool = True  # False: the actor sees zeros in place of the reference, an ablation; BC keeps it
-    hidden: int = 256  # units per hidden layer
-    layers: int = 2  # hidden layers of actor and critics
-    learning_rate: float = 3e-4  # Adam, actor and critics
-    grad_clip: float = 10.0  # largest gradient norm, for each network on its own
-    batch: int = 64  # rows per update; sampling needs twice as many in the replay
-    actor_every: int = 2  # critic updates per actor update
-    actor_after: int = 500  # critic updates before the first actor update
+    hidden: Positive = 256  # units per hidden layer
+    layers: Positive = 2  # hidden layers of actor and critics
+    learning_rate: Amount = 3e-4  # Adam, actor and critics
+    grad_clip: Amount = 10.0  # largest gradient norm, for each network on its own
+    batch: Positive = 64  # rows per update; sampling needs twice as many in the replay
+    actor_every: Positive = 2  # critic updates per actor update
+    actor_after: Count = 500  # critic updates before the first actor update
 
     # Warm start
-    warmup_episodes: int = 20  # labelled phases of the reference before anything is learned
-    warmup_rows: int = 200  # rows before anything is learned
-    bc_pretrain_updates: int = 2000  # actor updates on BC alone, between warm-up and the first critic update
-    gate_rows: int = 300  # the actor may drive only with so many rows
-    gate_updates: int = 1000  # and after so many critic updates
+    warmup_episodes: Count = 20  # labelled phases of the reference before anything is learned
+    warmup_rows: Count = 200  # rows before anything is learned
+    bc_pretrain_updates: Count = 2000  # actor updates on BC alone, between warm-up and the first critic update
+    gate_rows: Count = 300  # the actor may drive only with so many rows
+    gate_updates: Count = 1000  # and after so many critic updates
     gate_outcomes: str = "both"  # and after seeing success and failure ("both"), either ("one") or nothing ("none")
-    gate_reference_error: float = 0.02  # and if, after pre-training, its mean squared error to the reference is below
+    gate_reference_error: Amount = 0.02  # and if, after pre-training, its mean squared error to the reference is below
 
     # Budget and storage
-    utd: int = 5  # critic updates earned by one new row
-    max_debt: int = 10_000  # earned updates that may wait; the rest is forgone and counted
-    replay_capacity: int = 100_000  # rows
-    sample_window: int = 0  # only so many of the newest rows are learned from; 0: all
-    human_share: float = 0.0  # share of every batch drawn from rows with a human step; 0: no extra, plain uniform
+    utd: Count = 5  # critic updates earned by one new row
+    max_debt: Count = 10_000  # earned updates that may wait; the rest is forgone and counted
+    replay_capacity: Positive = 100_000  # rows
+    sample_window: Count = 0  # only so many of the newest rows are learned from; 0: all
+    human_share: Share = 0.0  # share of every batch drawn from rows with a human step; 0: no extra, plain uniform
     half_precision_z: bool = True  # z stored as float16
     async_training: bool = False  # in simulation too, the robot does not wait for the updates; a real one never does
-    seed: int = 0  # of networks, noise, dropout and sampling
+    seed: Seed = 0  # of networks, noise, dropout and sampling
     device: str = "cpu"  # torch device of networks and batches
     cuda_graphs: bool = False  # replay updates from CUDA graphs: the same numbers up to rounding; needs a cuda device
-    threads: int = 1  # of torch; more round differently and are slower on a busy machine. A resumed run keeps its count
+    threads: Positive = 1  # of torch; more round differently, slower on a busy machine. A resumed run keeps its count
     precision: str = "float32"  # of the networks' multiplications in updates; weights, losses and Adam are float32
 
     def __post_init__(self) -> None:

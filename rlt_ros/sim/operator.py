@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlt_ros.loop.requests import Request
+from rlt_ros.ranges import Count, Figure, Positive, Share
 from rlt_ros.sim.truth import Truth
 from rlt_ros.types import Mode, Phase
 
@@ -18,19 +19,19 @@ MODE_REQUESTS = {Mode.HOLD: Request.MODE_HOLD, Mode.VLA: Request.MODE_VLA, Mode.
 class OperatorConfig:
     """When the scripted operator presses which button. Steps are control steps."""
 
-    begin_height: float = 0.020
+    begin_height: Figure = 0.020
     """m, of the tip above the board, below which the critical phase begins."""
-    begin_after: int = 40
+    begin_after: Count = 40
     """Steps of approach after which it begins anyway: a policy that dawdles must practise too."""
-    fail_after: int = 100
+    fail_after: Positive = 100
     """Steps of the critical phase after which it is a failure."""
-    intervention: float = 0.0
+    intervention: Share = 0.0
     """Probability per phase that the operator helps if there is no success by `patience`."""
-    help_phases: int = 0
+    help_phases: Count = 0
     """Critical phases from the first on in which the operator may help; 0: all."""
-    patience: int = 50
+    patience: Count = 50
     """Steps of the critical phase before the operator helps."""
-    correction: int = 20
+    correction: Count = 20
     """Steps that a correction lasts at most."""
 
     def __post_init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rlt_ros.loop.requests import Request
+from rlt_ros.ranges import Positive
 from rlt_ros.sim.truth import Truth
 from rlt_ros.types import Phase
 
@@ -13,7 +14,7 @@ from rlt_ros.types import Phase
 class RecordistConfig:
     """When the scripted person gives up."""
 
-    fail_after: int = 100  # control steps of a demonstration after which it is a failure
+    fail_after: Positive = 100  # control steps of a demonstration after which it is a failure
 
 
 class Recordist:

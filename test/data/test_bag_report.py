@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,11 @@ from bags import (
     run,
     step,
 )
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from rlt_ros.data.bags.bag import Bag
+from rlt_ros.data.bags.definitions import message_folder, own_types
 from rlt_ros.data.bags.report_cli import main
 from rlt_ros.data.bags.survey import Survey, survey
 from rlt_ros.data.bags.timing import Timing
@@ -143,3 +147,26 @@ def test_a_bag_of_other_topics_has_no_phases(tmp_path: Path, capsys: pytest.Capt
         made.add("/tool", START + number * PERIOD, pose((0.1, 0.2, 0.3), START + number * PERIOD))
     assert main([str(made.write(tmp_path / "bag"))]) == 0
     assert "no critical phase" in capsys.readouterr().out
+
+
+def test_steps_of_before_sent_and_asked_were_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """ExecutedStep.msg as it first was: its `action` is what was sent."""
+    kind, store = "rlt_ros/msg/ExecutedStep", get_typestore(Stores.ROS2_KILTED)
+    text = re.sub(r"(?m)^float32\[\] sent .*\n", "", (message_folder() / "ExecutedStep.msg").read_text())
+    today = own_types(message_folder())
+    store.register(today | get_types_from_msg(text, kind))
+    path = tmp_path / "bag"
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection(STEPS, kind, typestore=store)
+        for number in (1, 2, 4):
+            made = step(number, START + number * PERIOD)
+            values = {name: getattr(made, name) for name, _ in store.fielddefs[kind][1]}
+            data = store.serialize_cdr(store.types[kind](**values), kind)
+            writer.write(connection, START + number * PERIOD, data)
+    with Bag(path) as bag:
+        read = [bag.message(raw) for raw in bag.raw([STEPS])]
+    assert all((message.sent == message.action).all() and message.sent.size == 7 for message in read)
+    assert main([str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "OTHER VERSION: rlt_ros/msg/ExecutedStep.sent: float32[] here, not in the bag" in printed
+    assert re.search(rf"{STEPS}\s+3 .*1", printed)

@@ -129,25 +129,62 @@ def test_a_bag_without_rows(tmp_path: Path, capsys: pytest.CaptureFixture) -> No
     assert "no topic of rlt_ros/msg/Transition; there are /rlt/features" in capsys.readouterr().err
 
 
-def test_a_bag_of_an_older_version_of_the_messages(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """As if `last_of_phase` had not been there, and `step` narrower: the first is named, the second does not matter."""
+def older(folder: Path, sent: list[Transition], **changes: str) -> Path:
+    """A bag of rows whose Transition.msg lacks or has otherwise what `changes` say: pattern to its replacement."""
     text = (message_folder() / "Transition.msg").read_text()
-    older = re.sub(r"(?m)^bool last_of_phase.*\n", "", text).replace("uint32 step  ", "uint16 step  ")
-    store = get_typestore(Stores.ROS2_KILTED)
-    types = own_types(message_folder()) | get_types_from_msg(older, "rlt_ros/msg/Transition")
-    store.register(types)
-    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        writer.add_connection("/rlt/transition", "rlt_ros/msg/Transition", typestore=store)
-    with Bag(tmp_path / "bag") as bag:
-        assert differences(bag) == [
+    for name, line in changes.items():
+        text, count = re.subn(rf"(?m)^\S+ {name} .*\n", line, text)
+        assert count == 1
+    kind, store = "rlt_ros/msg/Transition", get_typestore(Stores.ROS2_KILTED)
+    store.register(own_types(message_folder()) | get_types_from_msg(text, kind))
+    assert store.hash_rihs01(kind) != STORE.hash_rihs01(kind)
+    fields = [name for name, _ in store.fielddefs[kind][1]]
+    with Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection("/rlt/transition", kind, typestore=store)
+        for number, row in enumerate(sent):
+            values = {name: getattr(message(row, CONTRACT), name) for name in fields}
+            writer.write(connection, 10**18 + number, store.serialize_cdr(store.types[kind](**values), kind))
+    return folder
+
+
+def test_a_bag_of_an_older_version_is_learned_from_as_one_of_today(tmp_path: Path) -> None:
+    """Transition.msg as it first was, without `last_of_phase`, and with a narrower step: the same weights."""
+    live = lived(tmp_path / "live")
+    bag = older(tmp_path / "live" / "bag", as_sent(), last_of_phase="", step="uint16 step\n")
+    with Bag(bag) as opened:
+        assert differences(opened) == [
             "rlt_ros/msg/Transition.step: uint16 in the bag, uint32 here",
             "rlt_ros/msg/Transition.last_of_phase: bool here, not in the bag",
         ]
+    assert [encode(row) for _, row in contracted_rows(bag)] == [encode(row) for row in rows(64, stream="s")]
+    assert train(bag, "--out", tmp_path / "again") == 0
+    assert_same_learning(live, reopened(tmp_path / "again"))
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("rewards", "", "rlt_ros/msg/Transition.rewards: float32[] here, not in the bag"),
+        ("label", "string label\n", "rlt_ros/msg/Transition.label: string in the bag, uint8 here"),
+    ],
+)
+def test_an_older_version_that_cannot_be_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture, name: str, line: str, said: str
+) -> None:
+    text = (message_folder() / "Transition.msg").read_text()
+    changed = re.sub(rf"(?m)^\S+ {name} .*\n", line, text)
+    kind, store = "rlt_ros/msg/Transition", get_typestore(Stores.ROS2_KILTED)
+    store.register(own_types(message_folder()) | get_types_from_msg(changed, kind))
+    values = {field: getattr(message(next(iter(rows(64, stream="s"))), CONTRACT), field)
+              for field, _ in store.fielddefs[kind][1]}  # fmt: skip
+    if line:
+        values[name] = "success"
+    with Writer(tmp_path / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection("/rlt/transition", kind, typestore=store)
+        writer.write(connection, 10**18, store.serialize_cdr(store.types[kind](**values), kind))
     assert train(tmp_path / "bag", "--out", tmp_path / "out") == 1
-    assert (
-        "its rows are of an older version of the messages: rlt_ros/msg/Transition.last_of_phase: bool here"
-        in capsys.readouterr().err
-    )
+    assert f"older messages that cannot be converted: {said}" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_messages_of_this_version_do_not_differ(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_a_signal_ends_it_while_somebody_looks(
         ("port:=high", "'port'"),
         ("token:=short", "token has 5 characters; expected 8 or more"),
         ("token:=1234567890", "'token'"),
-        ("camera_rate:=0.0", "camera_rate is 0.0 Hz"),
+        ("camera_rate:=0.0", "Parameter camera_rate out of range Min: 0.1, Max: 30.0, value: 0.0"),
         ("keys:={file}", "unknown action 'fly'"),
         ("robot_config:=nowhere", "robot config nowhere: no such file"),
         ("host:=192.0.2.7", "cannot listen on 192.0.2.7"),

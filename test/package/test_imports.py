@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from manifest import PACKAGE, ROOT
 
-EVERYONE = {"types", "strict", "tensor", "files", "interrupt", "__init__"}
-"""Modules that any part may import: the vocabulary, configuration, torch, files and interruptions."""
+EVERYONE = {"types", "strict", "ranges", "tensor", "files", "interrupt", "__init__"}
+"""Modules that any part may import: the vocabulary, configuration and its ranges, torch, files and interruptions."""
 
 MAY_IMPORT = {
     "rl": set(),

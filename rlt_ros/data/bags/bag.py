@@ -13,6 +13,7 @@ from typing import Any
 from rlt_ros.data.bags.definitions import typestore
 from rlt_ros.data.bags.errors import BagError
 from rlt_ros.data.bags.extras import highlevel
+from rlt_ros.data.bags.upgrade import Upgrade
 
 NANOSECONDS = 1_000_000_000
 _KILLED = "was the recorder killed? `ros2 bag reindex` rebuilds what a killed recorder left out"
@@ -39,6 +40,7 @@ class Bag:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader = _open(path)
+        self._upgrade = Upgrade(self.definitions)
         self.kinds = {connection.topic: connection.msgtype for connection in self._reader.connections}
 
     @property
@@ -97,9 +99,13 @@ class Bag:
                 raise BagError(f"{self.path}: {count} messages of {topic} can be read; the bag states {stated[topic]}")
 
     def message(self, raw: Raw) -> Any:
-        """The message, with numpy arrays for its arrays. Raises BagError where bytes and definition do not fit."""
+        """The message, with numpy arrays for its arrays; an older version of this package as of today. Raises
+        BagError where bytes and definition do not fit, or an older message cannot be converted.
+        """
         try:
-            return self._reader.deserialize(raw.data, raw.kind)
+            return self._upgrade(raw.kind, self._reader.deserialize(raw.data, raw.kind))
+        except BagError as error:
+            raise BagError(f"{self.path}: {error}") from error
         except Exception as error:
             what = f"message {raw.number} of {raw.topic} ({raw.kind})"
             raise BagError(f"{self.path}: {what} cannot be read: {type(error).__name__}: {error}") from error

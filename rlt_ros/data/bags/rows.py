@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import numpy as np
 
 from rlt_ros.data.bags.bag import Bag
 from rlt_ros.data.bags.errors import BagError
-from rlt_ros.data.bags.versions import ABSENT, differences
 from rlt_ros.types import Features, Label, Transition
 
 TRANSITION = "rlt_ros/msg/Transition"
@@ -21,13 +21,19 @@ def contracted_rows(path: Path) -> Iterator[tuple[str, Transition]]:
     """Every row once, with the fingerprint of the contract that it carries; each stream in the order of its ids. Raises
     BagError where one is missing: the rows after it are not those that were learned from.
     """
+    with Bag(path) as bag:
+        told = "last_of_phase" in dict(bag.definitions.get(TRANSITION, (None, [("last_of_phase", None)]))[1])
+    rows = _numbered(path)
+    return rows if told else _with_ends(rows)
+
+
+def _numbered(path: Path) -> Iterator[tuple[str, Transition]]:
     done: Counter[str] = Counter()
     early: dict[str, dict[int, tuple[str, Transition]]] = {}
     with Bag(path) as bag:
         topics = bag.topics_of(TRANSITION)
         if not topics:
             raise BagError(f"{path}: no topic of {TRANSITION}; there are {', '.join(sorted(bag.kinds)) or 'none'}")
-        _check_version(bag)
         for raw in bag.raw(topics):
             message = bag.message(raw)
             waiting = early.setdefault(str(message.stream), {})
@@ -42,11 +48,19 @@ def contracted_rows(path: Path) -> Iterator[tuple[str, Transition]]:
             raise BagError(f"{path}: row {done[stream] + 1} of stream {stream!r} is missing; {len(waiting)} follow it")
 
 
-def _check_version(bag: Bag) -> None:
-    """Fields that only the bag has, and numbers of another width, do not matter. Raises BagError naming the others."""
-    lacking = [line for line in differences(bag, [TRANSITION]) if line.endswith(ABSENT)]
-    if lacking:
-        raise BagError(f"{bag.path}: its rows are of an older version of the messages: {'; '.join(lacking)}")
+def _with_ends(rows: Iterator[tuple[str, Transition]]) -> Iterator[tuple[str, Transition]]:
+    """Rows of messages that did not yet say which is the last of its phase: the one before a row of another phase."""
+    waiting: dict[str, tuple[str, Transition]] = {}
+    for contract, row in rows:
+        if row.stream in waiting:
+            yield _ended(*waiting[row.stream], row)
+        waiting[row.stream] = (contract, row)
+    for contract, row in waiting.values():
+        yield _ended(contract, row, None)
+
+
+def _ended(contract: str, row: Transition, following: Transition | None) -> tuple[str, Transition]:
+    return contract, replace(row, last_of_phase=following is None or following.phase_id != row.phase_id)
 
 
 def transition(message: Any, where: str) -> Transition:

@@ -16,6 +16,7 @@ from rlt_ros.data.bags.errors import BagError
 from rlt_ros.data.bags.ours import BEGINS_WITHIN, EVENT, OBSERVATION, STEP, event_of, step_of
 from rlt_ros.data.bags.stretches import Placed, Runs
 from rlt_ros.data.bags.timing import Timing
+from rlt_ros.data.bags.versions import differences
 from rlt_ros.types import Driver, Label
 
 FEATURES, CHUNK, ROW = (f"rlt_ros/msg/{name}" for name in ("Features", "ActionChunk", "Transition"))
@@ -55,6 +56,7 @@ class Survey:
     """path: of the bag. topics: timing by name. phases: of all runs. lost: numbered messages that are not there, by
     topic. answers: seconds from the receipt of an observation to that of what answers it, by topic. damage: why reading
     ended early, empty if it did not.
+    differences: in which our messages are of another version, a line each.
     """
 
     path: Path
@@ -63,6 +65,7 @@ class Survey:
     lost: dict[str, int] = field(default_factory=dict)
     answers: dict[str, np.ndarray] = field(default_factory=dict)
     damage: str = ""
+    differences: list[str] = field(default_factory=list)
 
     @property
     def start(self) -> int:
@@ -92,6 +95,7 @@ def survey(bag: Bag) -> Survey:
 class _Reading:
     def __init__(self, bag: Bag) -> None:
         self._bag, self.read, self.found = bag, 0, Survey(bag.path)
+        self.found.differences = differences(bag)
         self._stamped = {topic: bag.stamped(topic) for topic in bag.kinds}
         self._runs = Runs()
         self._numbers: dict[str, dict[str, _Numbers]] = defaultdict(lambda: defaultdict(_Numbers))

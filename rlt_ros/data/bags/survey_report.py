@@ -21,6 +21,7 @@ def to_dict(found: Survey) -> dict[str, Any]:
         "bag": str(found.path),
         "seconds": found.seconds,
         "damage": found.damage,
+        "differences": found.differences,
         "topics": {topic: _topic(found, topic, timing) for topic, timing in sorted(found.topics.items())},
         "answers_ms": {topic: _quantiles(1e3 * seconds) for topic, seconds in sorted(found.answers.items())},
         "phases": [_phase(phase) for phase in found.phases],
@@ -79,6 +80,8 @@ def _head(figures: dict[str, Any]) -> Iterator[str]:
     yield f"{figures['bag']}: {figures['seconds']:.1f} s, {len(figures['topics'])} topics"
     if figures["damage"]:
         yield f"DAMAGED: {figures['damage']}"
+    for line in figures["differences"]:
+        yield f"OTHER VERSION: {line}"
 
 
 def _topics(figures: dict[str, Any]) -> Iterator[str]:

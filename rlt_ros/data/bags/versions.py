@@ -7,9 +7,8 @@ from typing import Any
 
 from rlt_ros.data.bags.bag import Bag
 from rlt_ros.data.bags.definitions import typestore
+from rlt_ros.data.bags.upgrade import text_of
 
-ABSENT = "not in the bag"
-"""How a line ends that names a field which messages in the bag do not have."""
 Fields = dict[str, str]
 """Name of each field of a type to its own type, in the order of the definition."""
 
@@ -27,7 +26,7 @@ def differences(bag: Bag, kinds: Collection[str] | None = None) -> list[str]:
 
 def fields_of(definitions: Mapping[str, Any], kind: str) -> Fields:
     """The fields of a type as text."""
-    return {name: _text(description) for name, description in definitions[kind][1]}
+    return {name: text_of(description) for name, description in definitions[kind][1]}
 
 
 def _own(kind: str) -> bool:
@@ -49,16 +48,6 @@ def _compared(kind: str, theirs: Fields, ours: Fields | None) -> list[str]:
         return [f"{kind}: is unknown here"]
     lines = [f"{kind}.{name}: {theirs[name]} in the bag, {ours[name]} here" for name in theirs
              if name in ours and theirs[name] != ours[name]]  # fmt: skip
-    lines += [f"{kind}.{name}: {ours[name]} here, {ABSENT}" for name in ours if name not in theirs]
+    lines += [f"{kind}.{name}: {ours[name]} here, not in the bag" for name in ours if name not in theirs]
     lines += [f"{kind}.{name}: {theirs[name]} in the bag, not here" for name in theirs if name not in ours]
     return lines
-
-
-def _text(description: Any) -> str:
-    node, value = description
-    if node.name == "BASE":
-        return value[0]
-    if node.name == "NAME":
-        return value
-    inner, length = value
-    return f"{_text(inner)}[{length or ''}]"
