@@ -1,11 +1,12 @@
 """From an operator's hand to the graph, in real time on the simulated robot: a JSON line per input, two minutes in all.
 
-For each of gamepad, console and service: a press to the first `policy_mode` that shows it (topic), and of the gamepad
-also to the first control step that it changes (step). A word goes out with every observation, 20 times a second, so
-half a control step of waiting is in every figure but those of stop, which goes out at once.
+For each of gamepad, console, panel and service: a press to the first `policy_mode` that shows it (topic), and of the
+gamepad also to the first control step that it changes (step). A word goes out with every observation, 20 times a
+second, so half a control step of waiting is in every figure but those of stop, which goes out at once.
 
 Real processes over real DDS. A press is timed where it leaves this process: the source timestamp of its Joy message,
-the call of the service, the write into the console's terminal. The answer is timed by its sender's source timestamp.
+the call of the service, the write into the console's terminal, the mouse or key of a headless Chromium that shows the
+panel. The answer is timed by its sender's source timestamp.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from playwright.sync_api import sync_playwright
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Joy
 
@@ -101,11 +104,60 @@ class Console:
                 self.shown += data
 
 
+class Panel:
+    """`ros2 run rlt_ros panel` and a Chromium that shows it."""
+
+    def __init__(self, folder: Path) -> None:
+        log = folder / "panel.log"
+        command = ["ros2", "run", "rlt_ros", "panel", "--ros-args", "-r", "__ns:=/rlt", "-p", "port:=0"]
+        env = {**os.environ, "ROS_DOMAIN_ID": str(DOMAIN)}
+        with log.open("w") as out:
+            self._process = subprocess.Popen(command, stdout=out, stderr=out, env=env)
+        self._playwright = sync_playwright().start()
+        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+        self._chromium = self._playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        self._page = self._chromium.new_page(viewport={"width": 1280, "height": 800})
+        self._page.goto(_address(log))
+        self._page.wait_for_selector("[data-press=human]", timeout=1e3 * GIVE_UP)
+
+    def click(self, selector: str) -> int:
+        """When the mouse button went down on an element (ns)."""
+        box = self._page.locator(selector).bounding_box()
+        self._page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        at = time.time_ns()
+        self._page.mouse.down()
+        self._page.mouse.up()
+        return at
+
+    def key(self, key: str) -> int:
+        """When a key went down (ns)."""
+        at = time.time_ns()
+        self._page.keyboard.press(key)
+        return at
+
+    def close(self) -> None:
+        """Be gone."""
+        self._chromium.close()
+        self._playwright.stop()
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(GIVE_UP)
+
+
+def _address(log: Path) -> str:
+    end = time.monotonic() + GIVE_UP
+    while not (found := re.search(r"panel: open (\S+)\n", log.read_text())):
+        if time.monotonic() > end:
+            raise RuntimeError(f"the panel does not open: {log.read_text()}")
+        time.sleep(0.1)
+    return found[1]
+
+
 class Desk:
     """Everything that an operator has at hand, and when each press had which effect."""
 
-    def __init__(self, tap: Tap) -> None:
+    def __init__(self, tap: Tap, folder: Path) -> None:
         self._tap, self.pad, self.console = tap, Gamepad(tap), Console()
+        self.panel = Panel(folder)
         self.words: list[tuple[int, msg.PolicyMode]] = []
         tap.listen(msg.PolicyMode, "/rlt/policy_mode", ALL, lambda t, m: self.words.append((t, m)))
         self._mode = tap.node.create_client(srv.SetPolicyMode, "/rlt/set_policy_mode")
@@ -160,7 +212,7 @@ def measured(tap: Tap, rounds: int) -> Iterator[dict[str, object]]:
             "devices": "gamepad",
         }
         with Graph("collect.launch.py", Path(folder), parameters, **by_hand):
-            desk = Desk(tap)
+            desk = Desk(tap, Path(folder))
             try:
                 ready(tap, desk)
                 for number in range(rounds):
@@ -168,6 +220,7 @@ def measured(tap: Tap, rounds: int) -> Iterator[dict[str, object]]:
                     others_round(desk, number)
             finally:
                 desk.console.close()
+                desk.panel.close()
     for (source, press, name), ms in sorted(desk.found.items()):
         yield {"bench": "operator", "input": source, "press": press, "presses": len(ms), **spread(np.array(ms), name)}
 
@@ -229,7 +282,7 @@ def stop(desk: Desk, number: int) -> None:
 
 
 def others_round(desk: Desk, number: int) -> None:
-    """Human and stop by the service and by keys of the console."""
+    """Human and stop by the service, by keys of the console, by buttons and keys of the panel."""
     for press, mode in (("takeover", Mode.HUMAN), ("stop", Mode.HOLD)):
         desk.note("service", press, desk.ask(mode), lambda word, m=mode: word.mode == m)
         desk.rest(number)
@@ -237,6 +290,14 @@ def others_round(desk: Desk, number: int) -> None:
     for press, mode, key in (("takeover", Mode.HUMAN, "h"), ("stop", Mode.HOLD, " ")):
         desk.note("console", press, desk.console.press(key), lambda word, m=mode: word.mode == m)
         desk.rest(number)
+    for press, mode, button in (("takeover", Mode.HUMAN, "[data-press=human]"), ("stop", Mode.HOLD, "#stop")):
+        desk.note("panel, button", press, desk.panel.click(button), lambda word, m=mode: word.mode == m)
+        desk.rest(number)
+    desk.rest(number)
+    for press, mode, key in (("takeover", Mode.HUMAN, "h"), ("stop", Mode.HOLD, " ")):
+        desk.note("panel, key", press, desk.panel.key(key), lambda word, m=mode: word.mode == m)
+        desk.rest(number)
+    desk.rest(number)
 
 
 if __name__ == "__main__":
