@@ -22,6 +22,19 @@ def stamped(nanoseconds: int) -> SimpleNamespace:
     return SimpleNamespace(header=SimpleNamespace(stamp=stamp))
 
 
+def numbered(number: int, **fields: object) -> SimpleNamespace:
+    """A message of a stream with a number; stamps rise with the numbers."""
+    return SimpleNamespace(**vars(stamped(number * 50_000_000)), **fields)
+
+
+def step(number: int, chunk: int = 0) -> SimpleNamespace:
+    return numbered(number, observation_id=number, chunk_id=chunk)
+
+
+def row(stream: str, number: int) -> SimpleNamespace:
+    return numbered(number, stream=stream, id=number)
+
+
 def counted(kind: str, messages: list[SimpleNamespace]) -> Counting:
     counting = Counting()
     for message in messages:
@@ -39,12 +52,18 @@ def counted(kind: str, messages: list[SimpleNamespace]) -> Counting:
     ],
 )
 def test_steps_are_numbered_by_their_observation(numbers: list[int], lost: int) -> None:
-    (count,) = counted(STEP, [SimpleNamespace(observation_id=n, chunk_id=0) for n in numbers]).table()
+    (count,) = counted(STEP, [step(n) for n in numbers]).table()
     assert (count.messages, count.lost, count.exact) == (len(numbers), lost, True)
 
 
+def test_a_second_run_in_a_bag_begins_anew() -> None:
+    second = [SimpleNamespace(**vars(stamped(10**12 + n)), observation_id=n, chunk_id=0) for n in (2, 3, 5)]
+    (count,) = counted(STEP, [*(step(n) for n in (5, 7)), *second]).table()
+    assert (count.lost, count.by) == (1 + 1, "observation_id 5..7, 2..5")
+
+
 def test_rows_are_numbered_from_one_in_each_stream() -> None:
-    rows = [SimpleNamespace(stream="a", id=n) for n in (1, 2, 4)] + [SimpleNamespace(stream="b", id=3)]
+    rows = [row("a", n) for n in (1, 2, 4)] + [row("b", 3)]
     counting = counted(ROW, rows)
     (count,) = counting.table()
     assert count.lost == 1 + 2
@@ -55,7 +74,7 @@ def test_rows_are_numbered_from_one_in_each_stream() -> None:
 def test_chunks_are_named_by_the_steps_that_came_from_them() -> None:
     counting = Counting()
     for number, chunk in ((5, 5), (6, 5), (7, 7), (8, 0)):
-        counting.add("/rlt/executed_step", STEP, SimpleNamespace(observation_id=number, chunk_id=chunk))
+        counting.add("/rlt/executed_step", STEP, step(number, chunk))
     for chunk in (5, 9):  # 9: no step came from it
         counting.add("/rlt/action_chunk", CHUNK, SimpleNamespace(features_id=chunk))
     chunks, steps = counting.table()
@@ -73,7 +92,7 @@ def test_what_has_no_number_is_judged_by_its_rate() -> None:
 
 
 def test_the_table() -> None:
-    counting = counted(STEP, [SimpleNamespace(observation_id=n, chunk_id=0) for n in (1, 3)])
+    counting = counted(STEP, [step(n) for n in (1, 3)])
     counting.count("/stats", 7)
     assert text(counting.table()).splitlines() == [
         "topic   messages  lost  told by",

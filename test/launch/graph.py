@@ -123,10 +123,14 @@ class Graph:
             raise AssertionError(f"launch did not end within {timeout} s:\n{self.text[-4000:]}") from None
 
     def abandon(self) -> None:
-        """Kill whatever is left."""
+        """Kill whatever is left, also what has a session of its own."""
         if self.process.poll() is None:
+            left = psutil.Process(self.process.pid).children(recursive=True)
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+            for process in left:
+                with suppress(psutil.Error):
+                    process.kill()
         self._output.close()
 
 

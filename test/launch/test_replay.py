@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -99,12 +100,12 @@ def test_the_bag_of_a_run_is_looked_at_with_clock_loop_and_offset_and_commands_n
     bag = bag_of_a_run(stage2)
     alone = Listener(SHOWN)
     try:
-        shown = view(tmp_path / "alone.log", bag, alone.domain)
-        rig.until(lambda: alone.spin(0.0) and looped(alone), "the second time through", 180)
-        check_offset(bag, alone)
-        assert alone.received["/clock"] and alone.received["/rlt/actor_stats"]
-        assert not alone.received["/rlt/executed_step"] and not alone.received["/target_pose"]
-        ended(shown, rig)
+        with view(tmp_path / "alone.log", bag, alone.domain) as shown:
+            rig.until(lambda: alone.spin(0.0) and looped(alone), "the second time through", 180)
+            check_offset(bag, alone)
+            assert alone.received["/clock"] and alone.received["/rlt/actor_stats"]
+            assert not alone.received["/rlt/executed_step"] and not alone.received["/target_pose"]
+            ended(shown, rig)
     finally:
         alone.close()
     beside_an_executor(bag, rig, tmp_path)
@@ -118,14 +119,14 @@ def beside_an_executor(bag: Path, rig: Rig, tmp_path: Path) -> None:
         rig.until(lambda: rig.drives(msg.ExecutedStep.HOLD), "a hold")
         rig.run(0.5)
         began, held = time.time_ns(), len(rig.steps)
-        shown = view(tmp_path / "beside.log", bag, rig.domain)
-        rig.until(lambda: beside.spin(0.0) and looped(beside), "the second time through", 180)
-        # Which of the two is found first is up to discovery.
-        why = "(an executor is running in /rlt|has a publisher: a robot is there)"
-        assert re.search(f"{why}: everything is played under /replay, /clock is not played", shown.text)
-        assert beside.received["/replay/rlt/action_chunk"] and beside.received["/replay/target_pose"]
-        assert not beside.received["/clock"] and not beside.received["/rlt/actor_stats"]
-        ended(shown, rig)
+        with view(tmp_path / "beside.log", bag, rig.domain) as shown:
+            rig.until(lambda: beside.spin(0.0) and looped(beside), "the second time through", 180)
+            # Which of the two is found first is up to discovery.
+            why = "(an executor is running in /rlt|has a publisher: a robot is there)"
+            assert re.search(f"{why}: everything is played under /replay, /clock is not played", shown.text)
+            assert beside.received["/replay/rlt/action_chunk"] and beside.received["/replay/target_pose"]
+            assert not beside.received["/clock"] and not beside.received["/rlt/actor_stats"]
+            ended(shown, rig)
         assert {step.driver for step in rig.steps[held:]} == {msg.ExecutedStep.HOLD}
         # Under its own names, by hand: each chunk is refused, for it answers an observation of another time.
         refused = int(rig.value("counts", "refused_action_chunk") or 0)
@@ -148,9 +149,14 @@ def bag_of_a_run(stage2: Callable[..., Graph]) -> Path:
     return graph.run_dir / "bag"
 
 
-def view(log: Path, bag: Path, domain: int) -> Graph:
+@contextmanager
+def view(log: Path, bag: Path, domain: int) -> Iterator[Graph]:
     arguments = {"bag": bag, "into": "view", "loop": "true", "start_offset": OFFSET, "rate": 4.0}
-    return Graph(log, arguments, "replay.launch.py", domain)
+    graph = Graph(log, arguments, "replay.launch.py", domain)
+    try:
+        yield graph
+    finally:
+        graph.abandon()
 
 
 def ended(shown: Graph, rig: Rig) -> None:

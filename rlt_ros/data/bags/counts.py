@@ -9,13 +9,8 @@ from typing import Any
 
 import numpy as np
 
-NUMBERED = {
-    "rlt_ros/msg/Observation": "id",
-    "rlt_ros/msg/ExecutedStep": "observation_id",
-    "rlt_ros/msg/PolicyMode": "observation_id",
-    "rlt_ros/msg/Transition": "id",
-}
-"""Types whose publishers count one by one, and the field that has the number."""
+from rlt_ros.data.bags.sequence import NUMBERED, Sequence
+
 STEP, CHUNK = "rlt_ros/msg/ExecutedStep", "rlt_ros/msg/ActionChunk"
 """A step names the chunk that it came from: a chunk of which there are steps was published."""
 SAMPLED = ("sensor_msgs/msg/Image", "sensor_msgs/msg/JointState", "geometry_msgs/msg/WrenchStamped")
@@ -40,7 +35,7 @@ class Counting:
 
     def __init__(self) -> None:
         self._messages: dict[str, int] = defaultdict(int)
-        self._numbers: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self._numbers: dict[str, dict[str, Sequence]] = defaultdict(lambda: defaultdict(Sequence))
         self._stamps: dict[str, list[int]] = defaultdict(list)
         self._by: dict[str, str] = {}
         self._named: dict[str, set[int]] = defaultdict(set)
@@ -62,12 +57,12 @@ class Counting:
             self._chunks[topic].add(int(message.features_id))
         elif kind in NUMBERED:
             self._by[topic] = NUMBERED[kind]
-            self._numbers[topic][getattr(message, "stream", "")].add(int(getattr(message, NUMBERED[kind])))
+            number = int(getattr(message, NUMBERED[kind]))
+            self._numbers[topic][getattr(message, "stream", "")].add(number, _stamp(message))
             if kind == STEP:
                 self._named[topic.rpartition("/")[0]].add(int(message.chunk_id))
         else:
-            stamp = message.header.stamp
-            self._stamps[topic].append(int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec))
+            self._stamps[topic].append(_stamp(message))
 
     def table(self, published: Mapping[str, int] | None = None) -> list[TopicCount]:
         """What is there and what is missing, by topic. published: rows that a topic is known to have carried."""
@@ -77,10 +72,11 @@ class Counting:
         messages = self._messages[topic]
         if topic in self._numbers:
             streams = self._numbers[topic]
-            lost = sum(_missing(numbers, from_one=bool(stream)) for stream, numbers in streams.items())
+            lost = sum(numbers.lost(from_one=bool(stream)) for stream, numbers in streams.items())
             if published is not None:
                 lost = max(lost, published - sum(map(len, streams.values())))
-            return TopicCount(topic, messages, lost, True, f"{self._by[topic]} {_spans(streams)}")
+            spans = ", ".join(numbers.spans for numbers in streams.values())
+            return TopicCount(topic, messages, lost, True, f"{self._by[topic]} {spans}")
         if topic in self._chunks:
             named = self._named[topic.rpartition("/")[0]] - {0}
             return TopicCount(topic, messages, len(named - self._chunks[topic]), True, "chunk_id of executed steps")
@@ -90,13 +86,9 @@ class Counting:
         return TopicCount(topic, messages)
 
 
-def _missing(numbers: set[int], from_one: bool) -> int:
-    first = 1 if from_one else min(numbers)
-    return max(numbers) - first + 1 - len(numbers)
-
-
-def _spans(streams: Mapping[str, set[int]]) -> str:
-    return ", ".join(f"{min(numbers)}..{max(numbers)}" for numbers in streams.values())
+def _stamp(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
 def _gaps(stamps: list[int]) -> tuple[int, float]:

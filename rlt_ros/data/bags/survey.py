@@ -14,16 +14,15 @@ import numpy as np
 from rlt_ros.data.bags.bag import Bag, Raw, header_stamp
 from rlt_ros.data.bags.errors import BagError
 from rlt_ros.data.bags.ours import BEGINS_WITHIN, EVENT, OBSERVATION, STEP, event_of, step_of
+from rlt_ros.data.bags.sequence import NUMBERED, Sequence
 from rlt_ros.data.bags.stretches import Placed, Runs
 from rlt_ros.data.bags.timing import Timing
 from rlt_ros.data.bags.versions import differences
 from rlt_ros.types import Driver, Label
 
 FEATURES, CHUNK, ROW = (f"rlt_ros/msg/{name}" for name in ("Features", "ActionChunk", "Transition"))
-NUMBERS = {OBSERVATION: "id", STEP: "observation_id", FEATURES: "id", CHUNK: "features_id", ROW: "id"}
-"""Our types that are read for their number, and the field that has it."""
-GAPLESS = (OBSERVATION, STEP, ROW)
-"""Of these each number comes once; the others name observations, but not every one."""
+NUMBERS = {kind: NUMBERED[kind] for kind in (OBSERVATION, STEP, ROW)} | {FEATURES: "id", CHUNK: "features_id"}
+"""Our types that are read for their number, and the field that has it. The last two name observations, not every one."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class _Reading:
         self.found.differences = differences(bag)
         self._stamped = {topic: bag.stamped(topic) for topic in bag.kinds}
         self._runs = Runs()
-        self._numbers: dict[str, dict[str, _Numbers]] = defaultdict(lambda: defaultdict(_Numbers))
+        self._numbers: dict[str, dict[str, Sequence]] = defaultdict(lambda: defaultdict(Sequence))
         self._seen: dict[int, int] = {}
         self._answers: dict[str, list[float]] = defaultdict(list)
         for topic, kind in bag.kinds.items():
@@ -133,31 +132,9 @@ class _Reading:
         found.phases = list(_phases(self._runs.placed()))
         found.answers = {topic: np.array(seconds) for topic, seconds in self._answers.items()}
         for topic, streams in self._numbers.items():
-            if self._bag.kinds[topic] in GAPLESS:
-                found.lost[topic] = sum(numbers.lost for numbers in streams.values())
+            if self._bag.kinds[topic] in NUMBERED:
+                found.lost[topic] = sum(numbers.lost() for numbers in streams.values())
         return found
-
-
-class _Numbers:
-    """Of a stream whose sender counts one by one. What is sent again counts once; where numbers begin anew under newer
-    stamps, another run has begun."""
-
-    def __init__(self) -> None:
-        self._runs: list[set[int]] = [set()]
-        self._highest, self._newest = 0, 0
-
-    def add(self, number: int, stamp: int) -> None:
-        """Take the number of a message."""
-        if self._runs[-1] and number <= self._highest and stamp > self._newest:
-            self._runs.append(set())
-            self._highest = 0
-        self._runs[-1].add(number)
-        self._highest, self._newest = max(self._highest, number), max(self._newest, stamp)
-
-    @property
-    def lost(self) -> int:
-        """Numbers between the first and the last of each run that did not come."""
-        return sum(max(run) - min(run) + 1 - len(run) for run in self._runs if run)
 
 
 def _phases(placed: list[Placed]) -> Iterator[PhaseFound]:
