@@ -92,7 +92,7 @@ def parser() -> argparse.ArgumentParser:
 
 def evaluate(args: argparse.Namespace) -> dict[str, Any]:
     """Name of each evaluation -> scores, and what they belong to. Raises ValueError, and what loading raises."""
-    from rlt_ros.rl.weights import read_policy_file
+    from rlt_ros.rl.weights import UNTRAINED, is_untrained, read_policy_file
 
     origin, evaluations = Origin.of(args), chosen_evaluations(args.evaluations)
     world = changed_world(origin.task, args.world)
@@ -100,6 +100,8 @@ def evaluate(args: argparse.Namespace) -> dict[str, Any]:
     made_of = {"task": origin.task, "operator": chosen.operator, "world": world, "z": origin.z, "grid": args.grid}
     parts = real_parts(origin.checkpoint, origin.robot_config, args.seed, **made_of)
     weights = read_policy_file(origin.policy, parts.learner.contract)
+    if is_untrained(weights):
+        print(f"evaluate: {origin.policy} has {UNTRAINED}", file=sys.stderr, flush=True)
     scores = _evaluator(parts, chosen, args).scores(evaluations, parts.load(weights))
     return {"policy": str(origin.policy), "task": origin.task, "world": args.world, **_where(args), **scores}
 

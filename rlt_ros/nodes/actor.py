@@ -33,7 +33,7 @@ from rlt_ros.nodes.parameters import declare, declare_dataclass
 from rlt_ros.nodes.runtime import ManagedNode, run
 from rlt_ros.nodes.witness import with_lease
 from rlt_ros.ranges import Count, Positive, Seconds, Seed
-from rlt_ros.rl.weights import load_policy, read_policy_file
+from rlt_ros.rl.weights import UNTRAINED, is_untrained, load_policy, read_policy_file
 from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyMode, PolicyWeights, Transition, TransitionAck, stream_of
 
@@ -149,6 +149,8 @@ class ActorNode(ManagedNode):
         weights = read_policy_file(path, self._contract)
         if weights is None:
             raise ValueError(f"policy {path}: no such file; expected policy.safetensors of a run")
+        if is_untrained(weights):
+            self.get_logger().warning(f"policy {path} has {UNTRAINED}")
         self._apply(replace(weights, gate_open=True))
 
     def _on_weights(self, message: msg.PolicyWeights) -> None:

@@ -45,6 +45,8 @@ class Agent:
         self._ema, self._target = flatten(self.ema), flatten(self.target)
         self.critic_updates = 0
         self.actor_updates = 0
+        self.inherited = False
+        """Whether it began with an actor that had learned elsewhere."""
         free = config.policy_dims(dims)
         whole = free == tuple(range(free[0], free[-1] + 1))
         self._free = slice(free[0], free[-1] + 1) if whole else list(free)

@@ -21,6 +21,7 @@ from rlt_ros.tensor import torch
 from rlt_ros.types import PolicyWeights
 
 NETWORKS = ("actor", "ema")
+UNTRAINED = "learned nothing from its critics yet: it moves at random, or copies the VLA as well as it can"
 MAKE = ("algorithm", "chunk", "passthrough", "hidden", "layers", "actor_form", "pixels", "use_reference")
 """Settings that say what an actor's weights mean; `residual_limit` is one in the residual form."""
 
@@ -37,6 +38,7 @@ def pack(agent: Agent, version: int, contract: str) -> bytes:
         for name, tensor in getattr(agent, part).state_dict().items()
     }
     about = {"version": version, "contract": contract, "config": agent.config.as_dict(), "dims": vars(agent.dims)}
+    about["trained"] = agent.actor_updates > 0 or agent.inherited
     # One entry: safetensors orders several at random, and the same weights should be the same bytes.
     return save(tensors, {"policy": json.dumps(about)})
 
@@ -71,6 +73,7 @@ def start_from(agent: Agent, path: Path, contract: str) -> int:
         _same(f"{path}: {name}", getattr(config, name), getattr(agent.config, name))
     for part, actor in zip(NETWORKS, actors):
         load_strictly(getattr(agent, part), actor.state_dict(), part)
+    agent.inherited = not is_untrained(weights)
     return weights.version
 
 
@@ -93,6 +96,13 @@ def read_policy_file(path: Path, contract: str) -> PolicyWeights | None:
         return PolicyWeights(about["version"], contract, checksum(data), False, "the learner was restarted", data)
     except (KeyError, ValueError) as error:
         raise WeightsError(f"{path}: {error}") from error
+
+
+def is_untrained(weights: PolicyWeights) -> bool:
+    """Whether the actor has had no update with the critics: it moves at random, or copies the reference after BC. Files
+    that do not say so pass for trained.
+    """
+    return read_about(weights.data).get("trained") is False
 
 
 def read_about(data: bytes) -> dict[str, Any]:

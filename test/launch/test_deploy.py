@@ -63,6 +63,7 @@ def test_each_policy_is_evaluated_on_the_same_starts_and_nothing_is_learned(
     graph = deploy(domain=listener.domain, episodes=2, evaluations="base,final", record="true")
     graph.wait_for(lambda: listener.spin() and (graph.run_dir / "summary.json").exists(), 240, "the summary")
     assert graph.end(180) == 0 and "Traceback" not in graph.text
+    assert f"policy {policy} has learned nothing from its critics yet" in graph.text
     assert (graph.run_dir / "bag" / "metadata.yaml").exists()
     summary = json.loads((graph.run_dir / "summary.json").read_text())
     for name in ("base", "final"):

@@ -9,8 +9,12 @@ import pytest
 from test_fast import PARAMETERS
 from test_fast import checkpoint as checkpoint
 
+from rlt_ros.data.contract import read_contract
 from rlt_ros.loop.evaluate_cli import main
 from rlt_ros.loop.fast import main as fast
+from rlt_ros.rl.agent import Agent
+from rlt_ros.rl.config import AgentConfig, Dims
+from rlt_ros.rl.weights import pack
 from rlt_ros.sim.config import SimConfig
 from rlt_ros.sim.tasks import changed_world
 from rlt_ros.strict import ConfigError
@@ -36,13 +40,26 @@ def test_a_policy_of_a_run_is_evaluated_in_its_own_world_and_in_a_changed_one(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(run), *QUICK, "--out", str(tmp_path / "own.json")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr()
+    assert "learned nothing" not in said.err
+    lines = said.out.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["base VLA", "learned actor"] and " of 1 (" in lines[1]
     own = json.loads((tmp_path / "own.json").read_text())
     assert own["final"]["episodes"] == own["base"]["episodes"] == 1 and own["task"] == "peg"
     changed = ["--world", "random.hole=0.03", "peg.clearance=0.0005", "--evaluations", "final", "--json"]
     assert main([str(run / "policy.safetensors"), *QUICK, *changed]) == 0
     assert json.loads(capsys.readouterr().out)["world"] == ["random.hole=0.03", "peg.clearance=0.0005"]
+
+
+def test_a_policy_that_has_learned_nothing_is_named(
+    run: Path, checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract = read_contract(checkpoint)
+    agent = Agent(AgentConfig(chunk=contract.chunk), Dims(*contract.sizes))
+    (tmp_path / "policy.safetensors").write_bytes(pack(agent, 1, contract.fingerprint))
+    arguments = [str(tmp_path / "policy.safetensors"), *QUICK, "--checkpoint", str(checkpoint)]
+    assert main([*arguments, "--evaluations", "final"]) == 0
+    assert "policy.safetensors has learned nothing from its critics yet" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_result(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

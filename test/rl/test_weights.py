@@ -12,7 +12,15 @@ from safetensors.torch import load, save
 from synthetic import CONTRACT, DIMS, features, rows, small_config
 
 from rlt_ros.rl.learner import Learner
-from rlt_ros.rl.weights import WeightsError, checksum, load_policy, read_about, read_policy_file, write_policy_file
+from rlt_ros.rl.weights import (
+    WeightsError,
+    checksum,
+    is_untrained,
+    load_policy,
+    read_about,
+    read_policy_file,
+    write_policy_file,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -124,3 +132,21 @@ def test_the_policy_file_gives_the_weights_back_with_the_gate_closed(learner, tm
     path.write_bytes(b"torn")
     with pytest.raises(WeightsError, match="policy.safetensors: "):
         read_policy_file(path, CONTRACT)
+
+
+def test_a_file_says_whether_its_actor_has_learned(learner, tmp_path):
+    fresh = Learner(small_config(bc_pretrain_updates=20), DIMS, CONTRACT, 5.0)
+    assert is_untrained(fresh.weights())
+    fresh.add(rows(16))
+    fresh.train(20)
+    assert is_untrained(fresh.weights()), "a copy of the reference has learned nothing"
+    fresh.train(10)
+    assert not is_untrained(fresh.weights()) and not is_untrained(learner.weights())
+    write_policy_file(tmp_path / "policy.safetensors", learner.weights())
+    heir = Learner(small_config(), DIMS, CONTRACT, 5.0)
+    heir.start_from(tmp_path / "policy.safetensors")
+    assert not is_untrained(heir.weights())
+    older = json.loads(json.dumps(read_about(learner.weights().data)))
+    del older["trained"]
+    data = save(load(learner.weights().data), {"policy": json.dumps(older)})
+    assert not is_untrained(resealed(learner.weights(), data)), "files that do not say so pass for trained"

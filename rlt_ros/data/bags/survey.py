@@ -22,7 +22,8 @@ from rlt_ros.types import Driver, Label
 
 FEATURES, CHUNK, ROW = (f"rlt_ros/msg/{name}" for name in ("Features", "ActionChunk", "Transition"))
 NUMBERS = {kind: NUMBERED[kind] for kind in (OBSERVATION, STEP, ROW)} | {FEATURES: "id", CHUNK: "features_id"}
-"""Our types that are read for their number, and the field that has it. The last two name observations, not every one."""
+"""Our types that are read for their number, and the field that has it. The last two name observations, but not every
+one."""
 
 
 @dataclass(frozen=True)
