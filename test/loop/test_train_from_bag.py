@@ -161,6 +161,13 @@ def test_a_bag_of_an_older_version_is_learned_from_as_one_of_today(tmp_path: Pat
     assert_same_learning(live, reopened(tmp_path / "again"))
 
 
+@pytest.mark.parametrize("count", [1, 5, 7, 8, 13, 16])
+def test_an_older_bag_that_ends_within_a_phase_gives_that_phase_no_end(tmp_path: Path, count: int) -> None:
+    whole = list(rows(64, stream="s"))
+    bag = older(tmp_path / "bag", whole[:count], last_of_phase="")
+    assert [encode(row) for _, row in contracted_rows(bag)] == [encode(row) for row in whole[:count]]
+
+
 @pytest.mark.parametrize(
     ("name", "line", "said"),
     [

@@ -49,18 +49,25 @@ def _numbered(path: Path) -> Iterator[tuple[str, Transition]]:
 
 
 def _with_ends(rows: Iterator[tuple[str, Transition]]) -> Iterator[tuple[str, Transition]]:
-    """Rows of messages that did not yet say which is the last of its phase: the one before a row of another phase."""
+    """Rows of messages that did not yet say which is the last of its phase: the one before a row of another phase, and
+    the last one of all if no window could begin behind it. A bag may end within a phase: that one has no outcome.
+    """
     waiting: dict[str, tuple[str, Transition]] = {}
+    strides: dict[str, int] = {}
     for contract, row in rows:
         if row.stream in waiting:
-            yield _ended(*waiting[row.stream], row)
+            earlier, before = waiting[row.stream]
+            other = before.phase_id != row.phase_id
+            strides |= {} if other else {row.stream: row.step - before.step}
+            yield earlier, replace(before, last_of_phase=other)
         waiting[row.stream] = (contract, row)
     for contract, row in waiting.values():
-        yield _ended(contract, row, None)
+        yield contract, replace(row, last_of_phase=_is_last(row, strides.get(row.stream, 1)))
 
 
-def _ended(contract: str, row: Transition, following: Transition | None) -> tuple[str, Transition]:
-    return contract, replace(row, last_of_phase=following is None or following.phase_id != row.phase_id)
+def _is_last(row: Transition, stride: int) -> bool:
+    # Windows begin up to two steps before the end of a phase.
+    return row.steps_to_end - stride < 2
 
 
 def transition(message: Any, where: str) -> Transition:
