@@ -10,10 +10,10 @@ PROCESSES = {Path(__file__).parent / folder for folder in ("launch", "nodes", "s
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real processes miss their times when the machine stalls: such a test gets one more go, and pytest names it."""
+    """Real processes miss their times when the machine stalls: such a test gets two more goes, and pytest names it."""
     for item in items:
         if not PROCESSES.isdisjoint(item.path.parents):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 with suppress(ImportError):  # a ROS workspace need not have hypothesis; then its tests cannot be collected either

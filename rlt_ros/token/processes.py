@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -88,6 +89,8 @@ class Accelerated(Single):
             raise ValueError("mixed_precision is fp16; expected bf16 or no")
         self.rank, self.count = self._accelerator.process_index, self._accelerator.num_processes
         self.device = self._accelerator.device
+        # A process that ends with its group's threads still running is aborted now and then, after all is done.
+        atexit.register(_leave)
 
     def prepare(self, model: Objective, optimiser: torch.optim.Optimizer) -> tuple[nn.Module, Any]:
         """See `Processes`."""
@@ -110,6 +113,11 @@ class Accelerated(Single):
     def wait(self) -> None:
         """See `Processes`."""
         self._accelerator.wait_for_everyone()
+
+
+def _leave() -> None:
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def current(device: str = "cpu") -> Processes:

@@ -68,11 +68,11 @@ def test_the_temperature_keeps_the_entropy_at_its_target(log_std, rises):
         agent.actor.weights[-1].zero_()
         agent.actor.biases[-1].fill_(log_std)
         agent.actor.biases[-1][:8] = 0.0
-    before = float(agent.temperature())
+    before = float(agent.temperature().detach())
     assert before == pytest.approx(sac.TEMPERATURE)
     agent.update(batch_of(agent.config))
     agent.update(batch_of(agent.config))
-    assert (float(agent.temperature()) > before) is rises
+    assert (float(agent.temperature().detach()) > before) is rises
 
 
 def test_the_critics_learn_the_probability_of_success_without_the_entropy():
